@@ -27,7 +27,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// A device of so many blocks whose logical pages have all been written once, in order.
+    /// A device of this many blocks whose logical pages have all been written once, in order.
     pub fn filled(blocks: u32, pages_per_block: u32, logical_pages: u32, seed: u64) -> Self {
         let pages = (blocks * pages_per_block) as usize;
         let mut bare = Self {

@@ -11,7 +11,7 @@ use files::{FileSpec, FileWorkload, Personality};
 use sim::{Control, run_study, study};
 use tempfile::TempDir;
 
-/// What is promised: so many seconds for [`TRANSACTIONS`].
+/// What is promised: this many seconds for [`TRANSACTIONS`].
 pub const PROMISED_S: f64 = 300.0;
 /// Transactions of postmark.
 pub const TRANSACTIONS: u64 = 10_000_000;
@@ -44,7 +44,7 @@ fn spec(transactions: u64, quick: bool) -> FileSpec {
     if quick { FileSpec { files: 500, volume_bytes: 30 << 20, ..whole } } else { whole }
 }
 
-/// Makes so many transactions and simulates them with a stack, on the device of Wang 2013,
+/// Makes this many transactions and simulates them with a stack, on the device of Wang 2013,
 /// chapter 7.
 pub fn measure(stack: &str, transactions: u64, quick: bool) -> Result<Measured, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();

@@ -252,8 +252,8 @@ impl Case {
         results.runs.into_iter().next().ok_or_else(|| "one run was expected".into())
     }
 
-    /// Runs the case on [`SMALL`], with so many times the requests that it takes there; returns how
-    /// many flash operations that were.
+    /// Runs the case on [`SMALL`], with this many times the requests that it takes there; returns
+    /// how many flash operations that were.
     #[inline(never)]
     pub fn run_small(&self, times: u64, waiting: bool) -> Result<u64, String> {
         let requests = times * self.small_requests;

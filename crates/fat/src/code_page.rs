@@ -23,7 +23,7 @@ impl Default for CodePage {
 }
 
 impl CodePage {
-    /// The numbers of those that are known, in order, for whoever has to choose.
+    /// The numbers of those that are known, in order, for the user's choice.
     pub fn numbers() -> Vec<u16> {
         let mut numbers: Vec<u16> =
             DECODING_TABLE_CP_MAP.keys().copied().filter(|&number| Self::of(number).is_some()).collect();

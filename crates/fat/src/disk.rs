@@ -23,11 +23,11 @@ pub trait Disk {
     /// A page to be changed of which nothing is to be kept: all zeros, whatever it was.
     fn new_page(&mut self, page: u64) -> io::Result<&mut Page>;
 
-    /// So many bytes from an offset on belong to no file any more.
+    /// This many bytes from an offset on belong to no file any more.
     fn freed(&mut self, offset: u64, bytes: u64);
 }
 
-/// So many bytes of a disk, of which none lie across pages.
+/// This many bytes of a disk, of which none lie across pages.
 pub(crate) fn read<const N: usize>(disk: &mut impl Disk, offset: u64) -> io::Result<[u8; N]> {
     let (page, at) = place(offset);
     let page = disk.page(page)?;

@@ -17,7 +17,7 @@ pub enum FatError {
     /// Too few clusters are free.
     #[error("the volume is full")]
     Full,
-    /// The root folder of a FAT16 volume has room for so many names only.
+    /// The root folder of a FAT16 volume has room for this many names only.
     #[error("the root folder is full: on FAT16 it cannot grow; use a folder in it")]
     RootFull,
     /// A folder may have 65 536 slots.

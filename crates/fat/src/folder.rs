@@ -127,8 +127,8 @@ pub(crate) struct Survey {
     pub(crate) room: u32,
 }
 
-/// Looks for a name, which may be that of the entry at the offset `own`, and for so many slots in a
-/// row.
+/// Looks for a name, which may be that of the entry at the offset `own`, and for this many slots in
+/// a row.
 pub(crate) fn survey(
     disk: &mut impl Disk,
     look: &Look<'_>,

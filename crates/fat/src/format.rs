@@ -103,7 +103,7 @@ impl Plan {
     }
 }
 
-/// The boot sector of a volume of so many sectors.
+/// The boot sector of a volume of this many sectors.
 fn boot_sector(sectors: u64, options: FormatOptions) -> Result<Page, FatError> {
     let Plan { per_cluster, reserved, table, is_32 } = Plan::of(sectors, options.tables)?;
     let mut boot = [0; PAGE_BYTES];

@@ -35,7 +35,7 @@ impl Kind {
 /// Where the root folder lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// Behind the tables, so many bytes from an offset on.
+    /// Behind the tables, this many bytes from an offset on.
     Fixed {
         /// Its first byte.
         offset: u64,
@@ -83,7 +83,7 @@ impl Shape {
         Self::of(disk.page(0)?, bytes)
     }
 
-    /// What a boot sector says, on a disk of so many bytes.
+    /// What a boot sector says, on a disk of this many bytes.
     pub(crate) fn of(boot: &[u8; PAGE_BYTES], disk_bytes: u64) -> Result<Self, FatError> {
         if boot.iter().all(|&byte| byte == 0) {
             return Err(not_fat("its first page holds nothing"));
@@ -149,7 +149,7 @@ impl Shape {
         self.data + u64::from(cluster - 2) * u64::from(self.cluster_bytes)
     }
 
-    /// Clusters that so many bytes take.
+    /// Clusters that this many bytes take.
     pub fn clusters_of(&self, bytes: u64) -> usize {
         bytes.div_ceil(self.cluster_bytes.into()) as usize
     }
@@ -177,7 +177,7 @@ fn check_tables(reserved: u64, tables: u64) -> Result<(), FatError> {
     Ok(())
 }
 
-/// The kind of a volume with so many clusters. The layout of its boot sector decides, as it does
+/// The kind of a volume with this many clusters. The layout of its boot sector decides, as it does
 /// for Linux: `mkfs.vfat -F 32` makes FAT32 volumes with fewer clusters than Microsoft allows, too.
 fn kind(clusters: u64, is_laid_out_as_32: bool) -> Result<Kind, FatError> {
     let most = u64::from(if is_laid_out_as_32 { MOST_CLUSTERS } else { LEAST_FAT32 - 1 });

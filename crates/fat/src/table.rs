@@ -124,7 +124,7 @@ impl Table {
         Ok(())
     }
 
-    /// So many free clusters, from where it looks first.
+    /// This many free clusters, from where it looks first.
     fn find(self, disk: &mut impl Disk, shape: &Shape, count: usize) -> Result<Vec<u32>, FatError> {
         let end = shape.clusters + 2;
         let from = if shape.has(self.next) { self.next } else { 2 };

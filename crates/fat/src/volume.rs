@@ -60,7 +60,7 @@ impl<D: Disk> Volume<D> {
         self.table.free
     }
 
-    /// What is remembered of the table: to be given back by whoever takes changes of pages back.
+    /// What is remembered of the table: a caller that undoes changes of pages must restore it.
     pub fn remembered(&self) -> (u32, u32) {
         (self.table.free, self.table.next)
     }
@@ -203,7 +203,7 @@ impl<D: Disk> Volume<D> {
         Table::chain(&mut self.disk, &self.shape, entry.cluster)
     }
 
-    /// Gives a file clusters for so many bytes, or takes those away that it no longer needs; the
+    /// Gives a file clusters for this many bytes, or takes those away that it no longer needs; the
     /// entry is to be updated.
     pub fn resize(&mut self, entry: &mut Entry, chain: &mut Chain, bytes: u64) -> Result<(), FatError> {
         if bytes > MOST_FILE_BYTES {

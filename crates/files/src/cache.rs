@@ -30,7 +30,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Has room for so many dirty bytes.
+    /// Has room for this many dirty bytes.
     pub(crate) fn new(bytes: u64) -> Self {
         Self { dirty: BTreeMap::new(), most: (bytes / PAGE_BYTES) as usize, requests: VecDeque::new(), now_ns: 0 }
     }

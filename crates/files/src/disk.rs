@@ -24,8 +24,8 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// An empty disk of as many whole pages as fit into so many bytes, of whose tables and folders
-    /// `hint` is said.
+    /// An empty disk of as many whole pages as fit into this many bytes, of whose tables and
+    /// folders `hint` is said.
     pub(crate) fn new(bytes: u64, cache: Cache, hint: Hint) -> Self {
         let pages = (bytes / PAGE_BYTES as u64) as usize;
         Self { tables: vec![None; pages], freed: Vec::new(), cache, hint }

@@ -77,7 +77,7 @@ pub struct FileSpec {
     /// The temperature degree that the file system gives its own tables and folders, 0 to the
     /// analyzer's `degrees`; without one nothing is said of them.
     pub table_degree: Option<u8>,
-    /// Operations a second, which says when requests arrive.
+    /// Operations per second, which says when requests arrive.
     pub operations_per_second: f64,
     /// How temperatures are found.
     pub analyzer: Parameters,

@@ -104,7 +104,7 @@ impl Volume {
         self.tell(Event::Open, entry);
     }
 
-    /// Writes so many bytes to a file, in requests of the description's size.
+    /// Writes this many bytes to a file, in requests of the description's size.
     pub(crate) fn write(&mut self, entry: &FileEntry, place: WritePosition, bytes: u32) -> Result<(), VolumeError> {
         let mut done = 0;
         while done < bytes {

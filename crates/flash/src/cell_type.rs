@@ -101,7 +101,7 @@ impl CellType {
 mod tests {
     use super::*;
 
-    /// The types of so many pages, as digits.
+    /// The types of this many pages, as digits.
     fn types(cell: CellType, pages: u32) -> String {
         (0..pages).map(|page| cell.page_type(page).index().to_string()).collect()
     }

@@ -37,7 +37,7 @@ pub struct Exposure {
 }
 
 impl Exposure {
-    /// Of blocks of so many pages that are programmed `at_once` at a time, from 1 on. None where
+    /// Of blocks of this many pages that are programmed `at_once` at a time, from 1 on. None where
     /// each page is safe when its program has ended.
     pub fn gathered(at_once: u32, pages_per_block: u32) -> Option<Self> {
         Self::new(at_once, Arc::default(), pages_per_block)
@@ -104,7 +104,7 @@ impl Exposure {
         exposed.max().unwrap_or(0)
     }
 
-    /// The pages that wait in RAM where so many of a block have been programmed.
+    /// The pages that wait in RAM where this many of a block have been programmed.
     pub(crate) fn waiting(&self, programmed: u32) -> Range<u32> {
         programmed / self.at_once * self.at_once..programmed
     }

@@ -90,8 +90,8 @@ impl<S: FaultableStore> FaultyChip<S> {
         (self.plan, self.operation, self.powered) = (plan, 0, true);
     }
 
-    /// Adds a fault to the plan, at the operation that comes after so many others; one planned for
-    /// it already gives way.
+    /// Adds a fault to the plan, at the operation that comes after this many others; one planned
+    /// for it already gives way.
     pub fn inject(&mut self, after: u64, fault: Fault) {
         self.plan.at.insert(self.operation.saturating_add(after), fault);
     }

@@ -240,8 +240,8 @@ impl fmt::Debug for Geometry {
 }
 
 impl fmt::Display for Geometry {
-    /// For example `8x4x1x1024x256x4096`: channels, dies a channel, planes a die, blocks a plane,
-    /// pages a block, bytes a page.
+    /// For example `8x4x1x1024x256x4096`: channels, dies per channel, planes per die, blocks per
+    /// plane, pages per block, bytes per page.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = &self.shape;
         write!(

@@ -1,4 +1,4 @@
-//! What a page's data area holds, whoever drives the flash.
+//! The content of a page's data area, for any user of the flash.
 
 use bytes::Bytes;
 

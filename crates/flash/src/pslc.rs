@@ -41,7 +41,7 @@ pub(crate) struct PslcBlocks {
 }
 
 impl PslcBlocks {
-    /// None yet, of blocks that have so many pages in the mode.
+    /// None yet, of blocks that have this many pages in the mode.
     pub(crate) fn new(pages: u32, endurance: Option<u32>) -> Self {
         Self { blocks: Vec::new(), pages, endurance: endurance.unwrap_or(u32::MAX) }
     }
@@ -64,7 +64,7 @@ impl PslcBlocks {
         self.blocks.get(pbn.index()).is_some_and(|block| block.is_pslc && offset >= self.pages)
     }
 
-    /// Puts one of so many blocks into a mode.
+    /// Puts one in this many blocks into a mode.
     pub(crate) fn set(&mut self, pbn: Pbn, mode: CellMode, blocks: usize) {
         if self.blocks.is_empty() {
             self.blocks.resize(blocks, Block::default());

@@ -83,7 +83,7 @@ pub trait Store {
 
 /// A store that a chip can make for itself.
 pub trait Blank: Store {
-    /// An erased store of so many pages.
+    /// An erased store of this many pages.
     fn erased(pages: usize) -> Self;
 }
 

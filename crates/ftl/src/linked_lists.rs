@@ -26,7 +26,7 @@ pub struct LinkedLists {
 }
 
 impl LinkedLists {
-    /// So many empty lists over so many nodes.
+    /// This many empty lists over this many nodes.
     pub fn new(nodes: usize, chains: usize) -> Self {
         Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }
     }

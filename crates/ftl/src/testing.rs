@@ -11,7 +11,7 @@ use crate::port::timing::Untimed;
 /// An untimed simulated device.
 pub(crate) type TestDevice = Timed<Chip<Lean>, Untimed>;
 
-/// One die of so many blocks.
+/// One die of this many blocks.
 pub(crate) fn device(blocks: u32, pages_per_block: u32) -> FlashPort<TestDevice> {
     let chip = TestFlash::new(blocks, pages_per_block).chip();
     FlashPort::new(Timed { chip, timing: Untimed })

@@ -1,4 +1,5 @@
-//! Torture against the clock, on several threads: what `check::torture` leaves to whoever runs it.
+//! Torture against the clock, on several threads: the part that `check::torture` leaves to its
+//! caller.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use check::torture::{SchemeReport, Torture};
 pub struct Limits {
     /// Time after which no trial begins.
     pub budget: Duration,
-    /// Trials at once, and at most one a core: more would save no time. None: one a core.
+    /// Trials at once, and at most one per core: more would save no time. None: one per core.
     pub threads: Option<usize>,
 }
 

@@ -111,7 +111,7 @@ fn registered_parts_run_everywhere_under_their_names() {
     assert_eq!(["page", "two-streams", "page+my-wear", "page+dynamic"].map(is_registered), [false, true, true, false]);
 }
 
-/// What 24 trials of a stack amount to, of which power cuts may take so many flash operations.
+/// What 24 trials of a stack amount to, of which power cuts may take this many flash operations.
 fn tortured(stack: &str, cuts_of_registered: Option<u64>) -> TrialStats {
     let stacks = vec![stack.parse().expect("a spelling")];
     let options = Options { stacks, seed: 5, cuts_of_registered, ..Options::default() };

@@ -8,7 +8,7 @@
 //! (`Content::Hinted` in ftl), which then travels with every copy, so that collections, merges and
 //! recoveries still know it. No hint may change what a page holds: the suite draws them at random.
 //!
-//! **File events.** A drive sees pages come and go; whoever has a file system above it knows why.
+//! **File events.** A drive sees pages come and go; the file system above it knows why.
 //! An event says what became of the file whose data lie in certain pages, and the hint that comes
 //! with it holds from then on. It asks for nothing: no content may change for it, and whoever wants
 //! pages forgotten trims them.

@@ -15,7 +15,7 @@
 //! **When the flash is worn out**, the first write that the device refuses makes the cache
 //! read-only for good. What waits stays here and is read from here, so that programs can still copy
 //! it, and never becomes safe. A device that refuses writes only once the journal is whole has lost
-//! nothing: whoever mounts the volume reads those pages from the journal.
+//! nothing: the next mount reads those pages from the journal.
 //!
 //! **Without a journal**, on a volume that something else formatted: data, then allocation tables,
 //! then folders, with a flush after each. Then a cut may leave clusters that no file has, or a

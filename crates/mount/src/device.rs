@@ -30,7 +30,7 @@ pub enum DeviceError {
     Gone,
 }
 
-/// A device is nearly worn out when at most one in so many of its spares is left.
+/// A device is nearly worn out when at most one in this many of its spares is left.
 const SPARES_LEFT: u32 = 4;
 
 /// A device of bytes, with what can be lost kept apart from what cannot.

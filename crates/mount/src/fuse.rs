@@ -162,7 +162,7 @@ impl<V: Device + 'static> Filesystem for Fuse<V> {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // FAT has no owners: all files belong to whoever mounted the volume.
+        // FAT has no owners: all files belong to the user that mounted the volume.
         if uid.is_some_and(|uid| uid != self.owner.0) || gid.is_some_and(|gid| gid != self.owner.1) {
             return reply.error(Errno::EPERM);
         }
@@ -312,7 +312,7 @@ impl<V: Device + 'static> Filesystem for Fuse<V> {
         }
     }
 
-    /// Whoever writes is told on closing what is not kept. To a reader that is nothing: a file that
+    /// Closing reports lost data to a writer. To a reader that is nothing: a file that
     /// is lost can still be copied.
     fn flush(&self, _req: &Request, ino: INodeNo, fh: FileHandle, _lock_owner: LockOwner, reply: ReplyEmpty) {
         if fh == READER {

@@ -2,8 +2,8 @@
 //!
 //! FAT says in several places which file has a cluster. A volume of which only some of these were
 //! written has lost files, so what changes between two moments at which everything fits together is
-//! written twice: first here, as a whole, then in place. Whoever finds a whole one here when the
-//! volume is mounted puts it in place again, which changes nothing where it is already.
+//! written twice: first here, as a whole, then in place. A mount that finds a whole one here when
+//! the volume is mounted puts it in place again, which changes nothing where it is already.
 //!
 //! It lies behind the end of the volume, where no other driver looks:
 //!
@@ -47,19 +47,19 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Bytes of a journal with room for so many pages.
+    /// Bytes of a journal with room for this many pages.
     pub(crate) fn bytes(room: usize) -> u64 {
         (1 + room.div_ceil(LISTED) + room) as u64 * PAGE
     }
 
-    /// Makes an empty journal behind a volume of so many bytes.
+    /// Makes an empty journal behind a volume of this many bytes.
     pub(crate) fn create(device: &mut impl Device, volume_bytes: u64, room: usize) -> Result<Self, DeviceError> {
         let journal = Self { offset: volume_bytes.next_multiple_of(PAGE), room };
         journal.clear(device, "")?;
         Ok(journal)
     }
 
-    /// The journal behind a volume of so many bytes, if there is one.
+    /// The journal behind a volume of this many bytes, if there is one.
     pub(crate) fn find(device: &mut impl Device, volume_bytes: u64) -> Result<Option<Self>, DeviceError> {
         let offset = volume_bytes.next_multiple_of(PAGE);
         if offset + PAGE > device.bytes() {

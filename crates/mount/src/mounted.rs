@@ -109,7 +109,7 @@ struct Closed {
     is_in_journal: bool,
 }
 
-/// What whoever started a mount is to be told, until it was.
+/// Messages for the caller that started a mount, until they are delivered.
 type Notice = Arc<Mutex<Option<String>>>;
 
 impl Mounted {
@@ -147,12 +147,12 @@ impl Mounted {
         Ok(Self { server, session, tree, folder, device, is_over, keeper, ready, notice })
     }
 
-    /// What to tell whoever started it.
+    /// Messages for the caller that started it.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
 
-    /// What has happened since that whoever started it is to be told, once.
+    /// Later events to report to the caller that started it, once.
     pub fn notice(&self) -> Option<String> {
         self.notice.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -234,7 +234,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Whoever lets go of a mount without stopping it does not care how it ended.
+        // Dropped without `stop`: the caller ignores the outcome.
         self.leave_folder();
         let _ = self.close_tree();
     }
@@ -283,7 +283,7 @@ fn keeper(
                 }
                 let since = tree.is_dirty().then(|| dirty_since.unwrap_or_else(Instant::now));
                 dirty_since = since.filter(|since| {
-                    // What cannot be made safe now is tried again, and told to whoever asks for it.
+                    // Data that cannot be synced now are retried, and reported to callers of sync.
                     since.elapsed() < SAFE_AFTER || tree.sync().is_err()
                 });
                 if tree.is_worn_out() && !std::mem::replace(&mut was_worn_out, true) {

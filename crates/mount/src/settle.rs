@@ -30,7 +30,7 @@ pub fn prepare(drive: &mut LiveDrive, is_read_only: bool) -> Result<Option<Strin
     };
     let pages = match settled {
         Ok(Some(pages)) => pages,
-        // Whoever asks for a page that cannot be read is told.
+        // A caller that asks for an unreadable page gets an error.
         Ok(None) | Err(DeviceError::Unreadable) => return Ok(None),
         Err(error) => return Err(failed(&error)),
     };

@@ -95,7 +95,7 @@ impl Control {
         self.campaign.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Say that so many studies run at once in processes: together they keep to the memory limit.
+    /// Say that this many studies run at once in processes: together they keep to the memory limit.
     fn share_memory(&self, studies: usize) {
         self.study.share_memory(studies);
     }

@@ -53,7 +53,7 @@ impl Server {
     }
 }
 
-/// Waits at most so many seconds for something to be so; whether it is.
+/// Waits at most this many seconds for something to be so; whether it is.
 pub(crate) fn wait_for(seconds: f64, is_so: impl Fn() -> bool) -> bool {
     let until = Instant::now() + Duration::try_from_secs_f64(seconds).unwrap_or_default();
     while !is_so() {
@@ -91,7 +91,7 @@ impl Server {
         &self.ready
     }
 
-    /// Wait at most so many seconds; whether it has ended by itself.
+    /// Wait at most this many seconds; whether it has ended by itself.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         py.detach(|| wait_for(seconds, || self.running().as_ref().is_none_or(live::Server::has_ended)))
     }

@@ -38,7 +38,8 @@ impl Mounted {
         &self.ready
     }
 
-    /// Wait at most so many seconds; whether it has ended by itself, as when somebody unmounts it.
+    /// Wait at most this many seconds; whether it has ended by itself, as when somebody unmounts
+    /// it.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         py.detach(|| wait_for(seconds, || self.running().as_ref().is_none_or(mount::Mounted::has_ended)))
     }

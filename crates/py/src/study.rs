@@ -10,7 +10,7 @@ use crate::error::{Failure, json};
 use crate::threads::with_python_state;
 
 /// Runs a study (JSON) and returns results (JSON). `threads` is the number of runs at once; none:
-/// one a core. `requests_out` is the path of a Parquet file that gets a row for every request.
+/// one per core. `requests_out` is the path of a Parquet file that gets a row for every request.
 #[pyfunction]
 #[pyo3(signature = (study_json, control, threads = None, requests_out = None))]
 fn run_study(

@@ -60,7 +60,7 @@ const CUTS_OF_PYTHON: u64 = 100_000;
 const MOST_SECONDS: f64 = 366.0 * 86_400.0;
 
 /// Tries schemes in every way for a time, as `options_json` asks, and returns what was tried and
-/// found (JSON). `threads` is the number of trials at once; none: one a core.
+/// found (JSON). `threads` is the number of trials at once; none: one per core.
 #[pyfunction]
 #[pyo3(signature = (options_json, control, threads = None))]
 fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Option<usize>) -> PyResult<String> {

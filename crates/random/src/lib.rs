@@ -95,7 +95,7 @@ impl SeededRng {
         1 + self.below_u32(most.max(1))
     }
 
-    /// True in so many of 100 cases.
+    /// True in this many of 100 cases.
     pub fn percent(&mut self, chance: u32) -> bool {
         self.below_u32(100) < chance
     }

@@ -1,4 +1,4 @@
-//! The wire between a running study and whoever waits for it: progress out, cancellation in.
+//! The wire between a running study and its caller: progress out, cancellation in.
 //!
 //! A [`Control`] is shared between threads. The study announces its lines of progress once and then
 //! only stores counts; a reader sees each count as it last was. Cancelling sets a flag, which every
@@ -23,7 +23,7 @@ pub struct Progress {
     pub label: String,
     /// Requests that are done.
     pub done: u64,
-    /// Of so many; 0 while that is not known.
+    /// Of this many; 0 while that is not known.
     pub total: u64,
 }
 
@@ -40,7 +40,7 @@ impl Control {
         Self::default()
     }
 
-    /// Says that so many studies like this one run at once, in processes of their own: together
+    /// Says that this many studies like this one run at once, in processes of their own: together
     /// they keep to the memory limit.
     pub fn share_memory(&self, studies: usize) {
         self.sharers.store(studies, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Why there is no result, kept apart by who has to act: the user, or whoever wrote the scheme.
+//! Why there is no result, by the person who has to act: the user, or the scheme's author.
 //!
 //! Everything a user can mend is a paragraph with the key, the value, the limit and the next step.
 //! A bug of a translation layer comes with all that replays it: label, seed, geometry and the
@@ -80,7 +80,7 @@ pub struct FtlBug {
 /// A part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Stage {
-    /// Preparing the device; so many pages had been written.
+    /// Preparing the device; this many pages had been written.
     #[error("preconditioning, after {0} pages")]
     Precondition(u64),
     /// Serving the workload; the request's number, counted from 1.

@@ -27,7 +27,7 @@ const WAITING_OPERATIONS: RangeInclusive<u64> = 1 << 16..=1 << 24;
 /// The most bytes of a workload that are kept: some 20 million requests. More would serve longer
 /// ones, but as many studies as there are cores may run at once.
 const KEPT_BYTES: u64 = 256 << 20;
-/// Of what a study may take, one part in so many is the most that is kept of its workload.
+/// Of what a study may take, one part in this many is the most that is kept of its workload.
 const KEPT_PART: u64 = 16;
 
 /// Share of the memory available now that a study may take, unless it says otherwise.
@@ -48,8 +48,8 @@ impl Limit {
         Self { bytes: asked.or_else(|| available().map(share)).unwrap_or(u64::MAX), is_asked: asked.is_some() }
     }
 
-    /// Refuses runs on so many physical pages, if those under way at once would take more. Each
-    /// takes so many bytes; the largest may be under way together.
+    /// Refuses runs on this many physical pages, if those under way at once would take more. Each
+    /// takes this many bytes; the largest may be under way together.
     pub(crate) fn check_runs(
         self,
         pages: u32,
@@ -58,7 +58,7 @@ impl Limit {
         is_verified: bool,
     ) -> Result<(), SimError> {
         run_bytes.sort_unstable_by_key(|&bytes| Reverse(bytes));
-        // Whoever else shares the limit is taken for one of the same study.
+        // Other sharers of the limit count as runs of the same study.
         let others = at_once.saturating_sub(run_bytes.len()) as u64 * run_bytes.first().copied().unwrap_or(0);
         let needed = run_bytes.iter().take(at_once).sum::<u64>().saturating_add(others);
         if needed <= self.bytes {
@@ -88,7 +88,7 @@ impl Limit {
         KEPT_BYTES.min(self.bytes / KEPT_PART) as usize
     }
 
-    /// Refuses a dense numbering of so many pages, if it would take more.
+    /// Refuses a dense numbering of this many pages, if it would take more.
     pub(crate) fn check_dense(self, pages: u64) -> Result<(), SimError> {
         let needed = pages.saturating_mul(DENSE_PAGE_BYTES);
         if needed <= self.bytes {

@@ -3,7 +3,7 @@
 use crate::Results;
 
 impl Results {
-    /// One row a run: write amplification, erases, and response times of reads and writes in
+    /// One row per run: write amplification, erases, and response times of reads and writes in
     /// milliseconds.
     pub fn table(&self) -> String {
         let head = ["run", "WA", "erases", "mean read", "p99 read", "mean write", "p99 write", "p99.9 write"];

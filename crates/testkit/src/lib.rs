@@ -15,7 +15,7 @@ pub struct TestFlash {
 }
 
 impl TestFlash {
-    /// So many blocks in each plane.
+    /// This many blocks in each plane.
     pub const fn new(blocks_per_plane: u32, pages_per_block: u32) -> Self {
         let shape = Shape {
             channels: 1,
@@ -28,25 +28,25 @@ impl TestFlash {
         Self { shape }
     }
 
-    /// So many channels instead of one.
+    /// This many channels instead of one.
     pub const fn channels(mut self, channels: u32) -> Self {
         self.shape.channels = channels;
         self
     }
 
-    /// So many dies on each channel instead of one.
+    /// This many dies on each channel instead of one.
     pub const fn dies_per_channel(mut self, dies: u32) -> Self {
         self.shape.dies_per_channel = dies;
         self
     }
 
-    /// So many planes in each die instead of one.
+    /// This many planes in each die instead of one.
     pub const fn planes_per_die(mut self, planes: u32) -> Self {
         self.shape.planes_per_die = planes;
         self
     }
 
-    /// Pages of so many bytes instead of 512.
+    /// Pages of this many bytes instead of 512.
     pub const fn page_size(mut self, bytes: u32) -> Self {
         self.shape.page_size_bytes = bytes;
         self

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The largest sorting window, requests. A window is held in memory at 48 bytes a request, so this
-/// one costs 48 MiB; a trace that needs more is not merged from queues but shuffled, and wants an
-/// external sort.
+/// The largest sorting window, requests. A window is held in memory at 48 bytes per request, so
+/// this one costs 48 MiB; a trace that needs more is not merged from queues but shuffled, and wants
+/// an external sort.
 pub const MAX_WINDOW: usize = 1 << 20;
 
 /// What to do with a request that is earlier than one before it. Text form: `refuse`, `clamp`,

@@ -1,6 +1,6 @@
 //! A delimited text as its user describes it: `time:ms, device, offset:B, size:B, op:1=read`.
 //!
-//! Whoever has a trace in a layout of their own says what its columns are, once, and nothing is
+//! The user of a trace in another layout describes its columns once, and nothing is
 //! guessed. The text form is the same on the command line, in studies and in Python.
 
 use std::fmt;
@@ -19,9 +19,9 @@ pub(crate) enum Column {
     Time(TimeUnit),
     /// Which device it goes to.
     Device,
-    /// Where it begins, in units of so many bytes.
+    /// Where it begins, in units of this many bytes.
     Offset(u64),
-    /// How long it is, in units of so many bytes.
+    /// How long it is, in units of this many bytes.
     Size(u64),
     /// How long the request took, in a unit: its time is then that of its end.
     Latency(TimeUnit),

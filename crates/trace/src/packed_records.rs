@@ -11,7 +11,7 @@
 //! time of the one before takes two bytes.
 //!
 //! Limits: what would take more than the bytes allowed is not kept at all, since a part would spare
-//! nothing: whoever reads on needs the state of the reader.
+//! nothing: to read on, the reader's state is needed.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ const SAME_SOURCE: u8 = 0b1000;
 /// eight bytes wherever it ends.
 const NUMBER: usize = 8;
 
-/// Takes records in, as long as they take no more than so many bytes.
+/// Takes records in, as long as they take no more than this many bytes.
 pub struct RecordPacker {
     bytes: Vec<u8>,
     most_bytes: usize,
@@ -120,7 +120,7 @@ impl PackedRecords {
         Some(&self.last)
     }
 
-    /// The number of so many bytes that comes next.
+    /// The number of this many bytes that comes next.
     #[inline]
     fn number(&mut self, width: usize) -> u64 {
         let bytes = self.bytes[self.at..self.at + NUMBER].try_into().expect("a slice of eight bytes");

@@ -52,7 +52,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// So many rounds, of which the first begins at time 0.
+    /// This many rounds, of which the first begins at time 0.
     pub fn new(rounds: u64) -> Self {
         Self { left: rounds.saturating_sub(1), begins_ns: 0, last_ns: 0, requests: 0, gap_ns: None }
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use host::{Hint, HostOp};
 
-    /// When the requests of so many rounds arrive.
+    /// When the requests of this many rounds arrive.
     fn times(rounds: u64, round_ns: &[u64]) -> Vec<u64> {
         let (mut rounds, mut times) = (Rounds::new(rounds), Vec::new());
         loop {

@@ -71,7 +71,7 @@ pub(crate) fn open_origin(origin: &Origin, options: &OpenOptions) -> Result<Trac
 }
 
 /// Requests that may end between the arrival of one and its end: those of a trace that stamps ends
-/// are put in order of arrival within so many.
+/// are put in order of arrival within this many.
 const ENDS_SORTED: usize = 1 << 16;
 
 /// Opens a trace whose format is settled.

@@ -22,7 +22,7 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanoseconds(pub u64);
 
-/// Bytes a second. In TOML and JSON: text with a unit, such as `"550MB/s"`, `"3.5GB/s"`.
+/// Bytes per second. In TOML and JSON: text with a unit, such as `"550MB/s"`, `"3.5GB/s"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BytesPerSecond(pub u64);
 

@@ -33,7 +33,7 @@ impl Canary {
         Ok(())
     }
 
-    /// Writes what waits, but for so many pages that came last.
+    /// Writes what waits, but for this many pages that came last.
     pub(super) fn write_down(&mut self, flash: &mut FlashPort<AnyDevice>, spared: usize) -> Result<(), FtlError> {
         let until = self.waiting.len().saturating_sub(spared);
         for (lpn, stamp) in self.waiting.drain(..until).collect::<Vec<_>>() {

@@ -13,7 +13,7 @@
 //! In front of any stack there may be a buffer of the same kind, `canary-buffer`
 //! (`canary/front.rs`).
 //!
-//! With `buffer=3`, or a bug of a write buffer, so many pages wait in RAM before they are written
+//! With `buffer=3`, or a bug of a write buffer, this many pages wait in RAM before they are written
 //! (`canary/buffer.rs`). With `level=2`, or a bug of a leveller, wear is levelled at every so many
 //! writes (`canary/levelling.rs`).
 //!
@@ -106,7 +106,7 @@ struct Canary {
     valid: Vec<bool>,
     whims: RandomState,
     events: u64,
-    /// Pages that wait in RAM, at most so many.
+    /// Pages that wait in RAM, at most this many.
     waiting: Vec<(Lpn, Stamp)>,
     room: usize,
     erases: Vec<u32>,

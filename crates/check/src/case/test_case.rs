@@ -1,7 +1,8 @@
 //! A case: everything that decides how a run goes, and the one line that says it all.
 //!
 //! ```text
-//! check::replay stack=page:victim=fifo geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200
+//! check::replay stack=page:victim=fifo geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold
+//! requests=200
 //! ```
 //!
 //! Lines of before there were stacks say `scheme=page set.victim=fifo`, which means the same. Power
@@ -67,7 +68,7 @@ pub const REPLAY: &str = "check::replay";
 
 const EXAMPLE: &str = "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 seed=7 workload=hot-cold requests=200";
 
-/// Pages of the largest device: 40 bytes a page are kept, and a slip in a replay line should not
+/// Pages of the largest device: 40 bytes per page are kept, and a slip in a replay line should not
 /// cost gigabytes.
 const MOST_PAGES: u32 = 1 << 24;
 
@@ -96,7 +97,7 @@ impl Case {
         }
     }
 
-    /// The same case cut off after so many requests; a script loses those that are not served.
+    /// The same case cut off after this many requests; a script loses those that are not served.
     #[must_use]
     pub fn cut_off(&self, requests: u32) -> Self {
         let mut case = Self { requests, ..self.clone() };

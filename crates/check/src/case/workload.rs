@@ -1,7 +1,7 @@
 //! Workloads: endless streams of operations, each meant to hurt a certain kind of scheme, or a
 //! script written out.
 //!
-//! A generator knows the logical space (pages, and pages a block, since schemes think in blocks)
+//! A generator knows the logical space (pages, and pages per block, since schemes think in blocks)
 //! and draws from one seeded stream. It never looks at the scheme. Its first n operations do not
 //! depend on how many are asked for, so a failing case stays failing when it is cut off after the
 //! request that failed.

@@ -38,7 +38,7 @@ pub(crate) struct Driver<B> {
     at_power_on: Operations,
     /// Whether the scheme that stands now was recovered.
     was_recovered: bool,
-    /// Requests begun; the next one begins at so many nanoseconds.
+    /// Requests begun; the next one begins at this many nanoseconds.
     requests: u64,
     pages_written: u64,
     /// What was read last.

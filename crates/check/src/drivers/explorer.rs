@@ -42,11 +42,11 @@ use crate::stamp::Stamp;
 /// How many cuts are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// One of so many cuts of the workload; 1 for all.
+    /// One in this many cuts of the workload; 1 for all.
     pub first: u32,
-    /// One of so many second cuts during recovery; 1 for all, 0 for none.
+    /// One in this many second cuts during recovery; 1 for all, 0 for none.
     pub during_recovery: u32,
-    /// One of so many second cuts while the host goes on after recovery; 1 for all, 0 for none.
+    /// One in this many second cuts while the host goes on after recovery; 1 for all, 0 for none.
     pub after_recovery: u32,
 }
 
@@ -78,7 +78,7 @@ pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
     explore_within(case, effort, u64::MAX)
 }
 
-/// The same, with cuts passed over where those before have taken more than their share of so many
+/// The same, with cuts passed over where those before have taken more than their share of this many
 /// flash operations: a hundredth of it for a hundredth of the requests. What comes of a cut is
 /// lived through to the end, so that somewhat more may be done.
 pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Explored, Failure> {
@@ -285,7 +285,7 @@ impl<'a> Explorer<'a> {
         }
     }
 
-    /// How many cuts are to be tried, on top of so many.
+    /// How many cuts are to be tried, on top of this many.
     fn effort(&self, depth: usize) -> Effort {
         match self.choice {
             Choice::All(effort) if depth <= 1 => effort,

@@ -24,7 +24,7 @@ use crate::drivers::session::create;
 /// Operations for which plans at random are drawn: more than any run has.
 const HORIZON: u64 = 30_000;
 
-/// How often something fails, each as one in so many operations; 0 for never.
+/// How often something fails, each as one in this many operations; 0 for never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rates {
     /// Programs that fail.
@@ -74,7 +74,7 @@ fn grounds() -> Vec<(DeviceSpec, u32)> {
     ]
 }
 
-/// The cases of a stack, of so many requests; devices that it refuses are left out.
+/// The cases of a stack, of this many requests; devices that it refuses are left out.
 pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for (device, spares) in grounds() {

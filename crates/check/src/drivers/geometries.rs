@@ -57,7 +57,7 @@ pub fn largest_capacity(
     (accepted > 0).then_some(accepted)
 }
 
-/// Whether `build` accepts a device with so many logical pages, or why not.
+/// Whether `build` accepts a device with this many logical pages, or why not.
 ///
 /// A scheme that panics instead of answering counts as accepting: a run of the case then says so
 /// with its replay line.

@@ -1,4 +1,4 @@
-//! Which power cuts are tried: those that a replay line names, or one of so many, drawn from the
+//! Which power cuts are tried: those that a replay line names, or one in this many, drawn from the
 //! seed.
 //!
 //! Whether a cut is drawn depends on the seed and on the cuts before it alone, so it can be asked
@@ -34,7 +34,7 @@ impl CutSampler {
         Self { rule: Rule::Drawn(derive(seed, &cut::list(so_far))) }
     }
 
-    /// Whether a cut is tried where one of so many is: 1 for all, 0 for none.
+    /// Whether a cut is tried where one in this many is: 1 for all, 0 for none.
     pub(crate) fn takes(&self, cut: Cut, one_in: u32) -> bool {
         match self.rule {
             Rule::This(this) => this == Some(cut),

@@ -24,7 +24,7 @@ pub(crate) struct Hit {
     pub(crate) failed: Option<Pbn>,
 }
 
-/// The faults that took effect so far; shared with whoever wants to know them even after the scheme
+/// The faults that took effect so far; shared with callers that need them even after the scheme
 /// has panicked.
 pub(crate) type Hits = Shared<Vec<Hit>>;
 

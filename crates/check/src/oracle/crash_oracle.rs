@@ -65,7 +65,7 @@ pub(crate) struct CrashOracle {
 }
 
 impl CrashOracle {
-    /// Nothing has ever been written. Acknowledged writes may leave so many pages in RAM until a
+    /// Nothing has ever been written. Acknowledged writes may leave this many pages in RAM until a
     /// flush; with 0 they last at once.
     pub(crate) fn new(logical_pages: u32, buffer_pages: u32) -> Self {
         let nothing = Account { low: 1, may_be_empty: true, floor: 1, ..Account::default() };

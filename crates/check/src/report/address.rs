@@ -1,6 +1,6 @@
 //! The page or block that a message names: what an assertion or an exception of a scheme is about.
 //!
-//! Messages are written by whoever wrote the scheme: `LPN 5`, `lpn=5`, `physical page 17`. A number
+//! Messages are written by the scheme's author: `LPN 5`, `lpn=5`, `physical page 17`. A number
 //! alone is no address, since nobody can tell of what.
 
 use flash::{Geometry, Lpn, Pbn, Ppn};

@@ -64,7 +64,7 @@ impl StateCoverage {
         }
     }
 
-    /// The flash that a recovery finds after so many power cuts.
+    /// The flash that a recovery finds after this many power cuts.
     pub(crate) fn found(&mut self, cuts: usize, flash: &Faulty<Stamp>) {
         let pages = flash.geometry().pages_per_block();
         let good = (0..flash.geometry().blocks()).map(Pbn::new).filter(|&pbn| !flash.is_bad(pbn));

@@ -51,7 +51,8 @@ impl History {
         teller.history
     }
 
-    /// At most so many lines, the last ones; power cuts are left out where they are told elsewhere.
+    /// At most this many lines, the last ones; power cuts are left out where they are told
+    /// elsewhere.
     pub(crate) fn last(&self, most: usize, with_cuts: bool) -> Vec<String> {
         let numbered = self.lines.iter().enumerate();
         let wanted: Vec<_> = numbered.filter(|(number, _)| with_cuts || !self.cuts.contains(number)).collect();

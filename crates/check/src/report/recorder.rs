@@ -66,13 +66,13 @@ struct Reel {
 }
 
 impl Tape {
-    /// An empty tape that keeps the operations at which a sampler takes a cut, if one of so many is
-    /// tried.
+    /// An empty tape that keeps the operations at which a sampler takes a cut, if one in this many
+    /// is tried.
     pub(crate) fn new(sampler: CutSampler, one_in: u32) -> Self {
         Self(Shared::new(Reel { sampler, one_in, next: 0, steps: Vec::new() }))
     }
 
-    /// From now on one of so many is tried.
+    /// From now on one in this many is tried.
     pub(crate) fn try_one_in(&self, one_in: u32) {
         self.0.borrow_mut().one_in = one_in;
     }

@@ -29,14 +29,14 @@ const PLANES: [u32; 2] = [1, 2];
 const PAGES: [u32; 6] = [1, 2, 3, 4, 5, 8];
 const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Ascending, ProgramOrder::Strict, ProgramOrder::Any];
 const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
-/// Reads of a page after which its block is refreshed, of one in so many trials; 0 for never.
+/// Reads of a page after which its block is refreshed, of one in this many trials; 0 for never.
 const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
-/// One in so many trials in strict order has no capacitor.
+/// One in this many trials in strict order has no capacitor.
 const EXPOSED: u32 = 3;
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
-/// One in so many trials of conformance offers idle time after each request, on flash that takes
+/// One in this many trials of conformance offers idle time after each request, on flash that takes
 /// its time.
 const IDLE_TIME: u32 = 8;
 
@@ -45,14 +45,14 @@ const BLOCKS: [(u32, u32); 3] = [(6, 5), (11, 10), (21, 25)];
 /// A power cut is tried at many operations, so the device has to be small.
 const BLOCKS_OF_CUTS: [(u32, u32); 2] = [(6, 5), (11, 7)];
 
-/// One of so many fails; 0 for none.
+/// One in this many fails; 0 for none.
 const PROGRAMS: [u32; 5] = [0, 10, 50, 300, 1000];
 const ERASES: [u32; 4] = [0, 10, 50, 200];
 const READS: [u32; 3] = [0, 100, 400];
 const CORRECTED: [u32; 3] = [0, 20, 100];
 const CUTS: [u32; 4] = [0, 60, 200, 800];
 
-/// One of so many cuts is tried: of the workload, during recovery, after it.
+/// One in this many cuts is tried: of the workload, during recovery, after it.
 const FIRST_CUTS: [u32; 2] = [1, 10];
 const DURING_RECOVERY: [u32; 2] = [10, 50];
 const AFTER_RECOVERY: [u32; 2] = [30, 200];

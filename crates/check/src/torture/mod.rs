@@ -17,7 +17,7 @@
 //! least. A scheme that broke a promise is set aside: what it would do next shows the same fault
 //! again, and the others get its time.
 //!
-//! It knows no clock and no threads: whoever runs it says how long each trial took, and may run
+//! It knows no clock and no threads: the caller reports how long each trial took, and may run
 //! several at once.
 
 use ftl::{Stack, registry};

@@ -14,7 +14,7 @@ const SEED: u64 = 20_263;
 const BEHIND: [&str; 8] =
     ["page", "block", "fast", "a-sast", "superblock", "dftl", "page+static:threshold=2", "fast+dynamic"];
 
-/// A stack behind a buffer of so many pages.
+/// A stack behind a buffer of this many pages.
 fn buffered(behind: &str, settings: &str) -> Stack {
     format!("{behind}+{BUFFER}:{settings}").parse().expect("a spelling")
 }

@@ -14,7 +14,7 @@ use ftl::{Layout, Stack};
 /// Programs and erases that fail at random, and cuts.
 pub(crate) const FAILS_AND_CUTS: Rates = Rates { program: 100, erase: 40, read: 0, corrected: 0, cut: 300 };
 
-/// The cases of a stack with what is said of its parts, one of so many.
+/// The cases of a stack with what is said of its parts, one in this many.
 pub(crate) fn cases(stack: &Stack, seed: u64, one_in: usize) -> Vec<Case> {
     let subject = Subject::keeping(stack.clone()).expect("parts that go together");
     let cases: Vec<_> = Campaign::of(subject, seed).defaults().cases.into_iter().step_by(one_in).collect();

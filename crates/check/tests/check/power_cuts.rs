@@ -163,7 +163,7 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
 
-/// Torture gives the cuts of a trial so many flash operations; what they cannot pay for is passed
+/// Torture gives the cuts of a trial this many flash operations; what they cannot pay for is passed
 /// over, all over the workload.
 #[test]
 fn cuts_beyond_what_may_be_spent_are_passed_over() {

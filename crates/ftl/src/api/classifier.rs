@@ -74,7 +74,7 @@ pub(crate) struct Classified {
 }
 
 impl Classified {
-    /// Makes a registered classifier of at most so many streams.
+    /// Makes a registered classifier of at most this many streams.
     pub(crate) fn build(name: &str, layout: &Layout, most: usize) -> Result<Self, ConfigError> {
         let build = REGISTERED.find(name);
         let build = build.ok_or_else(|| ConfigError(format!("streams = {name}: it is not registered any more")))?;

@@ -222,7 +222,7 @@ pub trait Mapping<D: Device>: Send {
     /// device that writes are still accepted by, it can always be asked for;
     /// [`Deferred`](crate::api::wear::Deferred) says when it is refused. What is done for it is
     /// charged to [`Cause::WearLevelling`](crate::port::cause::Cause::WearLevelling); the flash
-    /// port puts it under the cause of whoever asked.
+    /// port charges it to the caller's cause.
     fn relocate_block(&mut self, flash: &mut FlashPort<D>, pbn: Pbn) -> Result<RelocateOutcome, FtlError>;
 
     /// Whether it empties any block that it is told; see

@@ -200,12 +200,9 @@ pub trait DataBlockLocations {
 ///         }
 ///         self.erases = 0;
 ///         let holds_data = |pbn: &Pbn| {
-///             !matches!(blocks.use_of(*pbn), BlockUse::Free | BlockUse::Bad | BlockUse::InUse(Purpose::Log))
-///         };
-///         let all = (0..blocks.blocks()).map(Pbn::new);
-///         all.filter(holds_data).min_by_key(|&pbn| blocks.erases(pbn))
-///     }
-/// }
+/// !matches!(blocks.use_of(*pbn), BlockUse::Free | BlockUse::Bad | BlockUse::InUse(Purpose::Log))
+///             }; let all = (0..blocks.blocks()).map(Pbn::new);
+///             all.filter(holds_data).min_by_key(|&pbn| blocks.erases(pbn)) } }
 ///
 /// registry::register_wear_policy::<Even>()?;
 /// registry::resolve(&"page+even".parse()?)?;

@@ -92,7 +92,7 @@ impl Ledger {
         debug_assert!(listed == counted, "{pbn} counts {counted} valid pages, but {listed} are marked");
     }
 
-    /// Appends the first valid pages of a block, so many at most, in order.
+    /// Appends the first valid pages of a block, this many at most, in order.
     pub fn list_first(&self, pbn: Pbn, pages: usize, into: &mut Vec<Ppn>) {
         self.append_valid(pbn, into.len() + pages, into);
     }

@@ -2,7 +2,7 @@
 //! failed, and how many more may.
 //!
 //! A scheme has one owner and lends it to whatever space is in hand, so blocks can be data blocks
-//! today and log blocks, translation blocks or free tomorrow, whoever used them last. A space asks
+//! today and log blocks, translation blocks or free tomorrow, whatever they held last. A space asks
 //! for a free block and says what for; when it needs a block no more, it gives it back, and the
 //! owner erases it, or marks it bad if that fails or if a page of it failed before. When a block is
 //! asked for and none is left, the owner knows whether that is the end of the device or a bug.
@@ -53,7 +53,7 @@ pub struct BlockManager {
 }
 
 impl BlockManager {
-    /// The owner of an erased device of which so many blocks may fail.
+    /// The owner of an erased device of which this many blocks may fail.
     pub fn new(layout: &Layout, spares: Spares) -> Self {
         let Layout { geometry, good_blocks, .. } = layout;
         let blocks = geometry.blocks() as usize;

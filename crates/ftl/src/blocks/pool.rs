@@ -5,7 +5,7 @@
 //! one freed first. The pool knows neither what a block was used for nor who may take the last one:
 //! reserves are its callers' business.
 //!
-//! **Rest.** A merge frees several blocks, and whoever takes one of them at once waits for the
+//! **Rest.** A merge frees several blocks, and taking one of them at once means waiting for the
 //! merge and the erase. With [`Order::Rested`] the blocks that were freed last rest: the least worn
 //! of the others is taken. Three quarters of the blocks rest that were free when there were fewest,
 //! so that two at least can be chosen from. How many rest does not follow how many are free just

@@ -109,7 +109,7 @@ pub struct Victims {
     full: u32,
     /// Candidates of each die with an invalid page.
     gainful: Vec<u32>,
-    /// List policies: one list a die, or one a die and valid count for greedy.
+    /// List policies: one list per die, or one per die and valid count for greedy.
     lists: LinkedLists,
     lists_per_die: u32,
     /// Greedy: no list of the die below this count has a block.

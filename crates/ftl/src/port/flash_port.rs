@@ -377,13 +377,13 @@ impl<D: Device> FlashPort<D> {
         self.tally.add_controller_time(time);
     }
 
-    /// The request in hand comes over the host link, with so many bytes, and to the controller.
+    /// The request in hand comes over the host link, with this many bytes, and to the controller.
     #[inline]
     pub fn take_command(&mut self, bytes: u64) {
         self.cursor = self.device.timing_mut().take_command(self.cursor, bytes);
     }
 
-    /// So many bytes that the request in hand has read go over the host link.
+    /// This many bytes that the request in hand has read go over the host link.
     #[inline]
     pub fn hand_over(&mut self, bytes: u64) {
         self.cursor = self.device.timing_mut().hand_over(self.cursor, bytes);
@@ -449,8 +449,9 @@ impl<D: Device> FlashPort<D> {
         self.device.timing().programmed_at_once()
     }
 
-    /// How long programming so many pages of a native block takes, each program as that on a block
-    /// is estimated: those that are programmed at once take one, and others may wait there already.
+    /// How long programming this many pages of a native block takes, each program as that on a
+    /// block is estimated: those that are programmed at once take one, and others may wait there
+    /// already.
     pub fn estimate_programs(&self, pages: u64, pbn: Pbn) -> Nanos {
         let at_once = u64::from(self.programmed_at_once());
         let programs = if at_once == 1 { pages } else { pages.div_ceil(at_once) + 1 };

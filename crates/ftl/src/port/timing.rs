@@ -199,11 +199,11 @@ pub trait Timing {
     /// The moment that comes a time after another one.
     fn delay(&mut self, after: Moment, time: Nanos) -> Moment;
 
-    /// When a command of the host has come over the link, with so many bytes of data, and the
+    /// When a command of the host has come over the link, with this many bytes of data, and the
     /// controller has looked at it.
     fn take_command(&mut self, after: Moment, bytes: u64) -> Moment;
 
-    /// When so many bytes that a command reads have gone over the link to the host.
+    /// When this many bytes that a command reads have gone over the link to the host.
     fn hand_over(&mut self, after: Moment, bytes: u64) -> Moment;
 
     /// Whether a moment has come.

@@ -1,4 +1,4 @@
-//! Parts from outside: whoever writes a mapping, a wear policy or a write buffer of his own adds it
+//! Parts from outside: the author of a mapping, a wear policy or a write buffer adds it
 //! here, and it then stands in every list, under its name, beside the built-in ones.
 //!
 //! The list is one for the process, since every shell (simulator, checker, live device) looks parts

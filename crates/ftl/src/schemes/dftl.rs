@@ -34,7 +34,7 @@
 //! RAM: CMT, 8 B an entry (LPN and PPN); GTD, 4 B × translation pages. Flash: translation pages of
 //! `page_size / mapping_bytes` entries; data pages. Tags carry the LPN or the translation page
 //! number. (What the entries say, the simulation keeps beside the flash.) Under a wear policy that
-//! moves blocks, what it moves of data blocks has open blocks of its own, one a die, paid out of
+//! moves blocks, what it moves of data blocks has open blocks of its own, one per die, paid out of
 //! the spare; and a block that is set aside is exchanged for another free one of its die when the
 //! policy names it.
 //!

@@ -135,7 +135,7 @@ impl DemandScheme for Map {
     }
 }
 
-/// Levels that fill a group with room for so many, from level 0 on.
+/// Levels that fill a group with room for this many, from level 0 on.
 fn levels_within(room: u64) -> usize {
     (room + 1).ilog2() as usize
 }

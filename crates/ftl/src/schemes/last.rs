@@ -64,7 +64,7 @@
 //! ## Costs
 //! A block without newest pages: one erase. Another one: b A(L) copies, A(L) + 1 erases (A-SAST eq.
 //! 1). Choosing a victim looks at the random area once for each block that is filled, so at L / b
-//! blocks a page.
+//! blocks per page.
 
 use flash::Lbn;
 

@@ -25,7 +25,7 @@
 //! ## State
 //! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and
 //! with `streams = hints` the stream that the host hinted at. Under a wear policy that moves
-//! blocks, what it moves has open blocks of its own, one a die, whatever the hint; they are paid
+//! blocks, what it moves has open blocks of its own, one per die, whatever the hint; they are paid
 //! out of the spare.
 //!
 //! ## Read
@@ -175,7 +175,7 @@ pub enum Streams {
     Separate,
     /// All.
     Shared,
-    /// Those of a stream that the host hints at, of so many streams.
+    /// Those of a stream that the host hints at, of this many streams.
     Hinted {
         /// Streams that are told apart.
         streams: usize,

@@ -19,7 +19,7 @@
 //! - Which copy is read: R reads the original if its channel is idle, else a copy on an idle
 //!   channel, else it waits; a channel is busy while a read, a program or an erase is under way on
 //!   it (RFTL fig. 3). That is `copy_choice = "idle_channel"`. By default the copy is read whose
-//!   read would be done first, by its die and its bus: with two dies a channel, one of them is
+//!   read would be done first, by its die and its bus: with two dies per channel, one of them is
 //!   mostly at work.
 //! - RFTL says that die registers survive a power cut, so that a batch of copies is always
 //!   complete. No such register is assumed: the map is rebuilt from the data pages' tags, so it

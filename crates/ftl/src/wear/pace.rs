@@ -12,7 +12,7 @@ pub struct Pace {
 const BLOCKS_PER_ERASE: u32 = 256;
 
 impl Pace {
-    /// For a device of so many blocks; the first look is due.
+    /// For a device of this many blocks; the first look is due.
     pub fn new(blocks: u32) -> Self {
         let every = (blocks / BLOCKS_PER_ERASE).max(1);
         Self { every, erases: every }

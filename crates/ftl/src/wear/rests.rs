@@ -21,7 +21,7 @@ pub struct RestTimes {
 }
 
 impl RestTimes {
-    /// Of a device of so many blocks, none of which rests.
+    /// Of a device of this many blocks, none of which rests.
     pub fn none(blocks: u32) -> Self {
         Self { clock: 1, since: vec![0; blocks as usize] }
     }

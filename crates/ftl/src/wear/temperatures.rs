@@ -80,7 +80,7 @@ impl FreeBlocks {
         self.temperatures.is_some()
     }
 
-    /// The place of the block to be taken, of so many.
+    /// The place of the block to be taken, of this many.
     pub fn place(&self, alloc: AllocRequest, free: usize) -> usize {
         self.temperatures.as_ref().map_or(0, |temperatures| temperatures.place(alloc.hint, free))
     }
@@ -92,7 +92,7 @@ impl FreeBlocks {
         }
     }
 
-    /// What it keeps in RAM, for so many blocks: name and bytes.
+    /// What it keeps in RAM, for this many blocks: name and bytes.
     pub fn tables(&self, blocks: u32) -> impl Iterator<Item = (&'static str, u64)> {
         let erases = (self.order != Order::FirstFreed).then(|| ("erase counts", 4 * u64::from(blocks)));
         erases.into_iter().chain(self.temperatures_table())

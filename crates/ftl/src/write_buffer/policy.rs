@@ -222,7 +222,7 @@ pub struct BufferRoom {
 }
 
 impl BufferRoom {
-    /// Room for so many pages, at no cost of time.
+    /// Room for this many pages, at no cost of time.
     pub const fn of(pages: u32) -> Self {
         Self { pages, delay: Nanos::ZERO }
     }
@@ -253,7 +253,7 @@ pub struct PageOrder {
 }
 
 impl PageOrder {
-    /// No pages, where there is room for so many.
+    /// No pages, where there is room for this many.
     pub fn new(room: u32) -> Self {
         Self { queue: LinkedLists::new(room as usize, 1), lpns: vec![Lpn::new(0); room as usize], pages: 0 }
     }

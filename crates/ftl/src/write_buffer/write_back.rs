@@ -79,7 +79,7 @@ pub struct WriteBuffer {
     policy: Box<dyn BufferPolicy>,
     room: BufferRoom,
     waiting: BTreeMap<Lpn, Waiting>,
-    /// When the pages that left are written, the first to leave in front: one a page of room.
+    /// When the pages that left are written, the first to leave in front: one per page of room.
     /// Room that is in neither of the two is free.
     leaving: VecDeque<PendingEnd>,
     geometry: Geometry,

@@ -83,7 +83,7 @@ impl Mapping<AnyDevice> for Tapped {
     }
 }
 
-/// A buffer with room for so many pages in front of `page`.
+/// A buffer with room for this many pages in front of `page`.
 struct Bench {
     flash: FlashPort<AnyDevice>,
     ftl: Drive<AnyDevice>,

@@ -27,7 +27,7 @@ impl HotCold {
         Self::filled(stack, dies, 50, 10)
     }
 
-    /// Of so many blocks' worth of data, of which one part in `parts` is rewritten.
+    /// Of this many blocks' worth of data, of which one part in `parts` is rewritten.
     fn filled(stack: &str, dies: u32, blocks: u32, parts: u32) -> Self {
         let chip = TestFlash::new(BLOCKS / dies, PAGES_PER_BLOCK).channels(dies).chip();
         let pages = blocks * PAGES_PER_BLOCK;
@@ -49,7 +49,7 @@ impl HotCold {
     }
 
     /// Rewrites hot pages, and one time in fifty a run of cold ones, a block long, until there have
-    /// been so many erases; the host says which is which.
+    /// been this many erases; the host says which is which.
     fn wear_hinted(&mut self, erases: u64) {
         let (hot, blocks) = (self.hot / PAGES_PER_BLOCK, 50);
         while self.flash.chip().operations().erases < erases {
@@ -65,7 +65,7 @@ impl HotCold {
         self.ftl.check(&self.flash).expect("invariants");
     }
 
-    /// Rewrites hot pages until there have been so many erases.
+    /// Rewrites hot pages until there have been this many erases.
     fn wear(&mut self, erases: u64) {
         while self.flash.chip().operations().erases < erases {
             let lpn = self.rng.below_u32(self.hot);

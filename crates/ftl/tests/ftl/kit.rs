@@ -99,7 +99,7 @@ pub(crate) fn page(number: u32) -> PageData {
     u64::from(number).into()
 }
 
-/// So many pages without content.
+/// This many pages without content.
 pub(crate) fn empty(pages: u32) -> Vec<PageData> {
     vec![PageData::default(); pages as usize]
 }

@@ -14,7 +14,7 @@ struct Scenario {
 }
 
 impl Scenario {
-    /// So many logical blocks, filled in order, and `spare` blocks beside them.
+    /// This many logical blocks, filled in order, and `spare` blocks beside them.
     fn filled(scheme: &str, settings: &[(&str, &str)], logical_blocks: u32, spare: u32) -> Self {
         let chip = TestFlash::new(logical_blocks + spare, 4).chip();
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
@@ -182,7 +182,7 @@ fn adapt_moves_pages_of_recent_requests_and_merges_the_others() {
     assert_eq!(moved_and_merges("6"), (0, 4, (4 * 4, 4 + 1)), "one record does not reach back to 13");
 }
 
-/// A table of so many bytes, and no sequential block.
+/// A table of this many bytes, and no sequential block.
 fn predicting(hat: &str) -> Scenario {
     let areas = [("log_blocks", "2"), ("partition", "fixed"), ("sequential_blocks", "0")];
     Scenario::filled("adapt", &[areas[0], areas[1], areas[2], ("aggregate", "false"), ("hat", hat)], 8, 5)

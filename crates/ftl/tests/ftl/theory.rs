@@ -74,7 +74,7 @@ fn long() -> u32 {
     if std::env::var_os("FTLKIT_LONG").is_some() { 4 } else { 1 }
 }
 
-/// The first so many rows, or all in the long form.
+/// The first this many rows, or all in the long form.
 fn rows<T>(all: &[T], first: usize) -> &[T] {
     if long() > 1 { all } else { &all[..first] }
 }
@@ -462,7 +462,7 @@ impl Zipf {
     }
 }
 
-/// Bytes of a CMT that holds so many percent of the map.
+/// Bytes of a CMT that holds this many percent of the map.
 fn cmt(percent: u32) -> String {
     (8 * Zipf::ENTRIES / 100 * percent).to_string()
 }

@@ -143,8 +143,8 @@ impl LiveDrive {
         self.flash().now()
     }
 
-    /// A command comes over the modelled device's link, with so many bytes, and to its controller.
-    /// Each piece of its request waits for what is returned.
+    /// A command comes over the modelled device's link, with this many bytes, and to its
+    /// controller. Each piece of its request waits for what is returned.
     pub(crate) fn take_command(&mut self, bytes: u32) -> PendingEnd {
         let flash = self.parts().0;
         flash.take_command(bytes.into());
@@ -158,7 +158,7 @@ impl LiveDrive {
         flash.wait_for(taken);
     }
 
-    /// When so many bytes that were read by a moment have gone over the modelled device's link.
+    /// When this many bytes that were read by a moment have gone over the modelled device's link.
     pub(crate) fn hand_over(&mut self, read: Moment, bytes: u32) -> Moment {
         self.parts().0.device_mut().timing.hand_over(read, bytes.into())
     }
@@ -266,7 +266,7 @@ impl LiveDrive {
         if store.failure().is_some() { Err(DriveError::NoPower) } else { Ok(()) }
     }
 
-    /// Adds a fault, at the operation that comes after so many others.
+    /// Adds a fault, at the operation that comes after this many others.
     pub fn inject(&mut self, after: u64, fault: flash::Fault) {
         let chip = self.chip_mut();
         chip.inject(after, fault);
@@ -365,7 +365,7 @@ impl From<FtlError> for DriveError {
 pub enum Piece {
     /// Bytes of a page.
     Data(Bytes),
-    /// So many bytes of a page that holds nothing.
+    /// This many bytes of a page that holds nothing.
     Zeros(usize),
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct ImageFile {
 pub(super) enum Taped {
     /// Bytes at an offset.
     Write(u64, Vec<u8>),
-    /// A hole of so many bytes at an offset.
+    /// A hole of this many bytes at an offset.
     Hole(u64, u64),
     /// Everything before has reached the disk.
     Sync,
@@ -62,8 +62,8 @@ impl ImageFile {
         Self::of(file, None)
     }
 
-    /// A file that is only read, under an overlay. What it lacks of an image of so many bytes reads
-    /// as zeros.
+    /// A file that is only read, under an overlay. What it lacks of an image of this many bytes
+    /// reads as zeros.
     pub(super) fn read_only(file: File, image_bytes: u64) -> Self {
         let most = (image_bytes / SHARE_OF_IMAGE).max(LEAST_ROOM_BYTES);
         let overlay = Overlay { pieces: BTreeMap::new(), most_pieces: most as usize / PIECE_BYTES };

@@ -253,13 +253,18 @@ impl Description {
         let Gathering { units, .. } = self.gathering;
         let abilities = self.gathering.abilities();
         let programmed_at_once = abilities.programmed_at_once(units, self.latencies.cell, CellMode::Native);
-        Layout { programmed_at_once, units_per_page: units.per_page(), ..Layout::of(chip, self.logical_pages, self.seed) }
+        Layout {
+            programmed_at_once,
+            units_per_page: units.per_page(),
+            ..Layout::of(chip, self.logical_pages, self.seed)
+        }
     }
 
     /// What keeps the time of the device that is switched on with a chip.
     pub(crate) fn timing(&self, chip: &impl Flash) -> EventTiming {
         let (geometry, latencies, model) = (chip.geometry(), self.latencies, self.pricing);
-        let timing = EventTiming::of_units(geometry, self.gathering.units, latencies, model, self.gathering.abilities());
+        let timing =
+            EventTiming::of_units(geometry, self.gathering.units, latencies, model, self.gathering.abilities());
         let places = self.gathering.pages(geometry, latencies.cell);
         let mut timing = timing.buffering(geometry, places).behind(self.front_end);
         timing.start_on(chip);

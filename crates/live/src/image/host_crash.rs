@@ -44,8 +44,8 @@ fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()
 }
 
-/// Of so many images one is stopped again in its recovery; no multiple of the ways in which sectors
-/// arrive.
+/// Of this many images one is stopped again in its recovery; no multiple of the ways in which
+/// sectors arrive.
 fn again_every() -> usize {
     if is_long() { 3 } else { 16 }
 }

@@ -3,7 +3,7 @@
 //! Nothing here refuses an image, and nothing is written: whatever cannot be believed becomes what
 //! flash would be in its place (a torn page, a page that reads as an error), and a finding in
 //! words. What is there twice is taken from the copy that can be believed. Where both are gone,
-//! older content may come to light; such places are counted, and whoever serves the image must ask
+//! older content may come to light; such places are counted, and the server of the image must ask
 //! for it.
 
 use std::cell::{Cell, RefCell};

@@ -15,8 +15,8 @@ use crate::drive::LiveDrive;
 const PAGE: usize = 512;
 /// Writes: enough that every scheme erases again and again.
 const ROUNDS: u32 = 800;
-/// Of the moments between two writes one in so many is tried, for time's sake; no power of two, so
-/// that every kind of moment is.
+/// Of the moments between two writes one in this many is tried, for time's sake; no power of two,
+/// so that every kind of moment is.
 const ONE_IN: usize = 97;
 
 /// The writes so far, and what had been answered when each number of them was done.

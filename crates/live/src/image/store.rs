@@ -2,7 +2,7 @@
 //!
 //! It knows where bytes lie and when they are on the disk, and nothing of rules or of translation
 //! layers. What a chip asks for again and again (state, logical number and version of each page) is
-//! kept in RAM, 17 bytes a page, and one more from the first hint on; data are not.
+//! kept in RAM, 17 bytes per page, and one more from the first hint on; data are not.
 //!
 //! **Killed at any moment.** What was handed to the operating system outlives the process. A
 //! program writes the data, and then the two copies of the slot: without a slot the page was never

@@ -53,7 +53,7 @@ pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// Makes an image of a small device, with pages of so many bytes and as little to spare as the
+/// Makes an image of a small device, with pages of this many bytes and as little to spare as the
 /// scheme takes, so that what it erases is soon used again.
 pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
     create_with_more(path, stack, page_bytes, 0.0);
@@ -64,13 +64,13 @@ pub(super) fn create_with_more(path: &Path, stack: &Stack, page_bytes: usize, mo
     create_of(path, stack, (PAGES, page_bytes), more);
 }
 
-/// The same with so many pages of so many bytes.
+/// The same with this many pages of this many bytes.
 pub(super) fn create_of(path: &Path, stack: &Stack, size: (u64, usize), more: f64) {
     assert!(create_worn(path, stack, size, more, None), "{stack} fits no device of the test");
 }
 
-/// The same of blocks that survive so many erases, if that is said; false if the stack fits no such
-/// device.
+/// The same of blocks that survive this many erases, if that is said; false if the stack fits no
+/// such device.
 pub(super) fn create_worn(
     path: &Path,
     stack: &Stack,

@@ -43,7 +43,7 @@ pub enum Errno {
 pub enum Extent {
     /// Data, in pieces.
     Data(Vec<Bytes>),
-    /// So many bytes that read as zeros.
+    /// This many bytes that read as zeros.
     Hole(u32),
 }
 
@@ -160,7 +160,7 @@ fn simple(errno: u32, cookie: u64) -> Bytes {
     bytes.freeze()
 }
 
-/// A chunk whose payload goes on for so many bytes after `payload`.
+/// A chunk whose payload goes on for this many bytes after `payload`.
 fn structured(flags: u16, kind: u16, cookie: u64, payload: &[u8], more: usize) -> Bytes {
     let mut bytes = BytesMut::with_capacity(20 + payload.len());
     bytes.extend(STRUCTURED_MAGIC.to_be_bytes());

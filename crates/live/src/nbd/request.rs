@@ -91,12 +91,12 @@ impl Command {
         }
     }
 
-    /// Data that come with a request of so many bytes.
+    /// Data that come with a request of this many bytes.
     pub(crate) fn bytes_brought(self, length: u32) -> u32 {
         if matches!(self, Self::Write { .. }) { length } else { 0 }
     }
 
-    /// Data that go back for a request of so many bytes.
+    /// Data that go back for a request of this many bytes.
     pub(crate) fn bytes_returned(self, length: u32) -> u32 {
         if matches!(self, Self::Read { .. }) { length } else { 0 }
     }

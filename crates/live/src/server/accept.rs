@@ -2,7 +2,7 @@
 //!
 //! Those who still shake hands have a limit of their own: when it is reached, the one that came
 //! first is closed. So nobody can keep others out by knocking slowly, and clients are never closed
-//! for those who knock. Whoever keeps the server waiting beyond its time is closed as well.
+//! for those who knock. Clients that keep the server waiting beyond its time are closed as well.
 
 use std::collections::VecDeque;
 use std::io;

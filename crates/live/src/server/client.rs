@@ -5,8 +5,8 @@
 //! share. So a client that never reads holds its own share and nobody else's, and the engine never
 //! waits for a client.
 //!
-//! Whoever has replies sends them itself if they are small, their moments have come, nobody else is
-//! sending and the client takes them at once: waking the writer takes longer than serving a
+//! A thread with replies sends them itself if they are small, their moments have come, nobody else
+//! is sending and the client takes them at once: waking the writer takes longer than serving a
 //! request. What is left is the writer's.
 //!
 //! A reply may have a moment before which it is not sent: when the modelled device would have
@@ -78,7 +78,7 @@ impl Parcel {
         self.requests == 0
     }
 
-    /// Takes so many bytes off the front.
+    /// Takes this many bytes off the front.
     pub(crate) fn advance(&mut self, mut bytes: usize) {
         while let Some(first) = self.buffers.front_mut() {
             if first.len() > bytes {
@@ -168,7 +168,7 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a request of so many bytes begin, if it need not wait for others.
+    /// Lets a request of this many bytes begin, if it need not wait for others.
     pub(crate) fn admit_at_once(&self, bytes: usize) -> bool {
         let mut state = self.lock();
         let is_admitted = !state.is_closed && !state.is_full_for(bytes);
@@ -178,7 +178,7 @@ impl Outbox {
         is_admitted
     }
 
-    /// Waits until a request of so many bytes may begin; false when the connection is closed.
+    /// Waits until a request of this many bytes may begin; false when the connection is closed.
     pub(crate) fn admit(&self, bytes: usize) -> bool {
         let must_wait = |state: &mut State| {
             state.reader_waits = !state.is_closed && state.is_full_for(bytes);

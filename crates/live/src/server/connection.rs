@@ -136,7 +136,7 @@ impl Requests<'_> {
         }
     }
 
-    /// Waits until a request of so many bytes may begin; false when the connection is closed.
+    /// Waits until a request of this many bytes may begin; false when the connection is closed.
     fn admit(&mut self, bytes: usize) -> bool {
         let outbox = &self.connection.outbox;
         // Waiting for replies to what nobody serves would never end.
@@ -180,7 +180,7 @@ impl Requests<'_> {
         if skipped == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    /// Reads so many bytes. If they have not come yet, the client has only so long to send them.
+    /// Reads this many bytes. If they have not come yet, the client has only so long to send them.
     fn within<T>(&mut self, bytes: u64, read: impl FnOnce(&mut BufReader<&Line>) -> io::Result<T>) -> io::Result<T> {
         if self.reader.buffer().len() as u64 >= bytes {
             return read(&mut self.reader);

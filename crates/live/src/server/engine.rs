@@ -121,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// Serves what has come, a piece after the other, as long as there is something and whoever
+    /// Serves what has come, a piece after the other, as long as there is something and the caller
     /// runs it wants to; then hands the replies out.
     pub(super) fn serve_while(&mut self, wants_more: impl Fn(&ClientTurns) -> bool) {
         let mut batch = std::mem::take(&mut self.batch);
@@ -185,7 +185,7 @@ impl Engine {
         }
     }
 
-    /// Serves a piece of whoever is next; hands replies out when there are some, or when the next
+    /// Serves a piece of the next client; hands replies out when there are some, or when the next
     /// piece may take long.
     fn take_turn(&mut self) -> Result<(), LiveError> {
         let Some(request) = self.turns.take() else { return Ok(()) };
@@ -430,7 +430,7 @@ impl Engine {
             Ok(text) => (text, Ok(())),
             Err(error) => (super::control::refusal(&error), if self.drive.is_powered() { Ok(()) } else { Err(error) }),
         };
-        // Whoever asked may have left.
+        // The caller may have left.
         let _ = answer.try_send(text);
         result
     }
@@ -493,7 +493,7 @@ impl Engine {
             return Err((Box::new(self.drive), error));
         }
         match self.stop_drive() {
-            // What waits in a write buffer is counted by whoever stops the server.
+            // The thread that stops the server counts the pages left in a write buffer.
             Ok(()) | Err(DriveError::ReadOnly) => Ok(self.drive),
             Err(DriveError::Bug(why)) => Err((Box::new(self.drive), LiveError::Bug(why))),
             Err(DriveError::NoPower | DriveError::Unreadable) => {

@@ -4,7 +4,7 @@
 //! Who has requests and finds the engine free serves them and sends the replies: waking another
 //! thread takes longer than serving a request. A reader goes on until its own requests are done,
 //! serves what other clients ask meanwhile in their turns, and leaves what is left to the engine's
-//! thread. If the engine is taken, whoever has it finds the requests in the queue.
+//! thread. If the engine is taken, its owner finds the requests in the queue.
 //!
 //! Nothing in the queue is forgotten. Who gives the engine back looks into the queue afterwards,
 //! and who finds it taken has filled the queue before.
@@ -60,7 +60,7 @@ impl EngineLock {
         self.is_open
     }
 
-    /// Runs the engine in this thread as long as there is something to do and whoever calls wants
+    /// Runs the engine in this thread as long as there is something to do and the caller wants
     /// more, unless somebody else runs it, who then does what was asked.
     pub(super) fn run_here(&self, wants_more: impl Fn(&ClientTurns) -> bool) {
         let mut engine = match self.engine.try_lock() {
@@ -113,7 +113,7 @@ fn run_guarded<T>(engine: &mut Engine, work: impl FnOnce(&mut Engine) -> T) -> O
     }
 }
 
-/// Whoever waits for the engine, or comes later, is not kept waiting when it has ended, well or
+/// Present and later waiters for the engine are not kept waiting when it has ended, well or
 /// not: clients are sent away, and nobody is let in any more.
 struct SendsAllAway<'a>(&'a Shared);
 

@@ -88,8 +88,8 @@ const DATA_BYTES: u64 = 256 << 10;
 /// Pages that are trimmed at once: a trim moves no data.
 const TRIMMED_PAGES: u64 = 4096;
 
-/// Bytes of a request's next piece, from a byte of the device on, when so many are left. Pieces end
-/// where pages do.
+/// Bytes of a request's next piece, from a byte of the device on, when this many are left. Pieces
+/// end where pages do.
 pub(crate) fn piece_bytes(command: Command, at: u64, left: u32, page_bytes: usize) -> u32 {
     let page_bytes = page_bytes as u64;
     let most = match command {
@@ -106,8 +106,8 @@ pub(crate) fn piece_bytes(command: Command, at: u64, left: u32, page_bytes: usiz
     ((at + most) / page_bytes * page_bytes - at) as u32
 }
 
-/// Does a piece of what is asked, so many bytes from one of the device on; what is read is added to
-/// `read`.
+/// Does a piece of what is asked, this many bytes from one of the device on; what is read is added
+/// to `read`.
 pub(crate) fn perform_piece(
     drive: &mut LiveDrive,
     command: Command,

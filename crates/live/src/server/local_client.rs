@@ -84,7 +84,7 @@ impl LocalClient {
         self.ask(Command::Flush, (0, 0), (Bytes::new(), Hint::NONE)).map(drop)
     }
 
-    /// Says how the host's files are, to whoever asks how the device is.
+    /// Publishes the state of the host's files, for `ftlkit stat`.
     pub fn tell_files(&self, files: FilesStat) {
         self.engine.shared().set_files(files);
     }

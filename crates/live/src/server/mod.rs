@@ -257,7 +257,7 @@ impl Server {
         Ok(())
     }
 
-    /// What to tell whoever started it.
+    /// Messages for the caller that started it.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
@@ -343,7 +343,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever lets go of a server without stopping it does not care how it ended.
+        // Dropped without `stop`: the caller ignores the outcome.
         let _ = self.end();
     }
 }

@@ -1,4 +1,4 @@
-//! What the engine has to do: filled by many threads, emptied by whoever runs the engine, in
+//! The engine's work: filled by many threads, emptied by the thread that runs the engine, in
 //! batches.
 //!
 //! It needs no bound of its own: each connection holds back requests beyond its share
@@ -68,13 +68,13 @@ impl<T> Queue<T> {
 
     /// Adds work and wakes the engine's thread. The work is dropped at once when nobody will do it.
     pub(crate) fn push(&self, work: T) {
-        // Also behind other work: whoever added that may never come to do it.
+        // Also behind other work: the thread that added it may never do it.
         if self.add(work) > 0 {
             self.filled.notify_one();
         }
     }
 
-    /// Adds work for the caller to do now, or for whoever runs the engine now. Returns how much
+    /// Adds work for the caller to do now, or for the thread that runs the engine. Returns how much
     /// waits.
     pub(crate) fn add(&self, work: T) -> usize {
         let mut waiting = self.lock();

@@ -18,7 +18,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
 /// then in these intervals,
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
-/// and given up after so many questions without an answer.
+/// and given up after this many questions without an answer.
 const KEEPALIVE_TIMES: u32 = 6;
 
 /// A deadline that is not set.
@@ -36,9 +36,9 @@ pub(crate) enum Stream {
 pub(crate) struct Socket {
     stream: Stream,
     accepted: Instant,
-    /// When whoever reads has waited too long, in nanoseconds since it was accepted.
+    /// Deadline of reads, in nanoseconds since the connection was accepted.
     reading: AtomicU64,
-    /// The same for whoever writes.
+    /// The same for writes.
     writing: AtomicU64,
     /// Whether it is a client; before that it is one of many who knock.
     is_client: AtomicBool,
@@ -65,7 +65,7 @@ impl Socket {
         })
     }
 
-    /// Ends the connection, whoever waits for it.
+    /// Ends the connection and all waits for it.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         self.shutdown(Shutdown::Both);
@@ -96,12 +96,12 @@ impl Socket {
         (self.accepted.elapsed() + limit).as_nanos() as u64
     }
 
-    /// Whoever reads waits at most so long from now on; without a limit for ever.
+    /// Sets the time limit of reads from now on; none is no limit.
     pub(crate) fn read_within(&self, limit: Option<Duration>) {
         self.reading.store(limit.map_or(NEVER, |limit| self.moment(limit)), Ordering::Relaxed);
     }
 
-    /// Whoever reads waits at most so long from now on, and no longer than was said before; returns
+    /// Tightens the time limit of reads from now on, never beyond the earlier one; returns
     /// what was said before.
     pub(crate) fn read_no_later_than(&self, limit: Duration) -> u64 {
         self.reading.fetch_min(self.moment(limit), Ordering::Relaxed)
@@ -112,13 +112,13 @@ impl Socket {
         self.reading.store(until, Ordering::Relaxed);
     }
 
-    /// Time that whoever reads has left.
+    /// Time left for reads.
     pub(crate) fn time_left(&self) -> Duration {
         let left = self.reading.load(Ordering::Relaxed).saturating_sub(self.accepted.elapsed().as_nanos() as u64);
         Duration::from_nanos(left)
     }
 
-    /// Whoever writes waits at most so long from now on.
+    /// Sets the time limit of writes from now on.
     pub(crate) fn write_within(&self, limit: Option<Duration>) {
         self.writing.store(limit.map_or(NEVER, |limit| self.moment(limit)), Ordering::Relaxed);
     }
@@ -180,7 +180,7 @@ pub(super) fn precise_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// The slowest line that is served, in bytes a second: time for a transfer grows with its length.
+/// The slowest line that is served, in bytes per second: time for a transfer grows with its length.
 const SLOWEST_BYTES_PER_S: u64 = 256 << 10;
 
 /// How long a client may keep the server waiting, and how many may knock at once.
@@ -213,7 +213,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For so many bytes to arrive, or to be taken.
+    /// For this many bytes to arrive, or to be taken.
     pub(crate) fn transfer_of(&self, bytes: u64) -> Duration {
         self.transfer + Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S)
     }

@@ -289,7 +289,7 @@ fn be64(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// So many random bytes.
+/// This many random bytes.
 pub(crate) fn random_bytes(rng: &mut SeededRng, length: usize) -> Vec<u8> {
     (0..length).map(|_| rng.bits() as u8).collect()
 }

@@ -36,7 +36,7 @@ fn start(image: &Path) -> Server {
     Server::start(&ServeOptions { modelled: true, ..options(image) }).expect("a server")
 }
 
-/// Times of so many repetitions, shortest first. The machine may be busy, so what is late once
+/// Times of this many repetitions, shortest first. The machine may be busy, so what is late once
 /// proves nothing.
 fn times(repetitions: usize, mut act: impl FnMut()) -> Vec<Duration> {
     let mut times: Vec<_> = (0..repetitions)
@@ -156,7 +156,7 @@ fn a_device_that_was_used_answers_when_its_recovery_is_done() {
     let begun = Instant::now();
     let used = start(&image);
     let mount = Duration::from_secs_f64(used.ready().mount_s);
-    // The tags of about 800 pages a die, one after the other.
+    // The tags of about 800 pages per die, one after the other.
     assert!(mount > Duration::from_millis(100), "{mount:?}");
     let mut client = Client::connect(&image).expect("a connection");
     assert_eq!(client.read(0, 4096).expect("a reply"), [7; 4096]);

@@ -215,7 +215,7 @@ impl<V: Device> Tree<V> {
         });
     }
 
-    /// Writes bytes that lie within a file, which had so many before.
+    /// Writes bytes that lie within a file, which had this many before.
     fn put(&mut self, chain: &Chain, (offset, data): (u64, &[u8]), old: u64, hint: Hint) -> Result<(), FileError> {
         let page = PAGE_BYTES as u64;
         let is_paged = self.volume.shape().is_paged();

@@ -7,7 +7,7 @@
 //!
 //! **When the flash is worn out**, each change is refused from the first write on that the device
 //! refuses. What was accepted before that write and could not be kept ([`Lost`]) is still shown,
-//! so that it can be copied, and whoever asks for it to be safe is told that it is not.
+//! so that it can be copied, and a sync of it reports an error.
 //!
 //! **Files that are removed while programs have them open** get a hidden name in the root folder
 //! and go when the last program closes them, or when the volume is mounted again.
@@ -135,7 +135,7 @@ impl<V: Device> Tree<V> {
         Space { cluster_bytes: shape.cluster_bytes, clusters: shape.clusters, free: self.volume.free_clusters() }
     }
 
-    /// What the analyzer found, for whoever asks how the device is, if that is news.
+    /// The analyzer's findings for `ftlkit stat`, if they are new.
     pub fn news(&mut self, mounted_at: &str) -> Option<FilesStat> {
         self.rating.news(mounted_at)
     }
@@ -237,7 +237,7 @@ impl<V: Device> Tree<V> {
         })
     }
 
-    /// The kernel forgets what it was told of a file so many times.
+    /// The kernel forgets what it was told of a file this many times.
     pub fn forget(&mut self, number: u64, lookups: u64) {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.lookups = node.lookups.saturating_sub(lookups);
@@ -339,7 +339,7 @@ impl Owed {
         self.files.is_empty() && self.names == 0
     }
 
-    /// A file has changed, by so many bytes if it was written to, or a name in a folder.
+    /// A file has changed, by this many bytes if it was written to, or a name in a folder.
     pub(crate) fn changed(&mut self, number: u64, bytes: u64) {
         *self.files.entry(number).or_default() += bytes;
     }

@@ -119,7 +119,7 @@ pub(crate) fn is_between(contents: &Files, old: &Files, new: &Files) -> bool {
     })
 }
 
-/// What differs from both, for whoever looks for the reason.
+/// The differences from both, to help find the reason.
 pub(crate) fn difference(contents: &Files, old: &Files, new: &Files) -> String {
     let short = |files: &Files| -> Vec<String> {
         let sum = |bytes: &Option<Vec<u8>>| {

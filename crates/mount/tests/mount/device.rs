@@ -94,7 +94,7 @@ impl State {
     }
 }
 
-/// The device, which outlives whoever uses it.
+/// The device, which outlives its users.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory(Arc<Mutex<State>>, pub(crate) Survives);
 

@@ -84,7 +84,7 @@ fn a_file_that_is_removed_while_it_is_open_stays_until_it_is_closed() {
     tree.close(other).expect("open");
     assert!(matches!(tree.read(file, 0, 1), Err(FileError::NotFound)));
     assert_eq!(tree.space().free, free - 1);
-    // Whoever is never closed goes when the volume is mounted again.
+    // A removed file that is never closed goes at the next mount.
     let removed = create_file(&mut tree, "left", &[1; 10_000]);
     tree.open(removed).expect("there");
     tree.remove(ROOT, "left").expect("a file");

@@ -53,7 +53,7 @@ fn served(server: &Server) -> Files {
     files_of(content)
 }
 
-/// What another driver finds after a cut `at` so many operations into a commit, and whether the
+/// What another driver finds after a cut `at` this many operations into a commit, and whether the
 /// journal held the commit. `again` is when the power fails while it is put in place, if it does.
 fn after_a_cut(at: u64, again: Option<u64>) -> (Files, bool) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,7 +123,7 @@ fn flash_that_wears_out_at_any_write_loses_nothing_silently() {
             changes_are_refused(&mut tree);
         }
         let (lost, unmounted) = (tree.lost(), tree.unmount());
-        // Whoever asks is told, by the sync of each file that is not kept and at the end.
+        // Each sync of a lost file reports it, and so does the unmount.
         assert_eq!(unmounted.is_err(), lost.is_some(), "{at}: {unmounted:?} {lost:?}");
         drop(tree);
         device.restart();

@@ -113,7 +113,7 @@ impl<T> Given<T> {
         Ok(Given { items: self.items.into_iter().zip(other.items).collect(), refused })
     }
 
-    /// What came of a batch of which so many pages were done.
+    /// What came of a batch of which this many pages were done.
     fn finish(self, py: Python<'_>, done: usize, result: PyResult<()>) -> PyResult<()> {
         let failed = result.err().or(self.refused);
         failed.map_or(Ok(()), |error| {

@@ -69,7 +69,7 @@ fn page_read(method: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>) -> PyResult<O
     Ok(Some(page.get().in_hand()))
 }
 
-/// The pages that `read_pages` answers with: so many.
+/// The pages that `read_pages` answers with: this many.
 fn pages_read(method: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>, count: u32) -> PyResult<Vec<Option<InHand>>> {
     let pages: Vec<_> = if let Ok(pages) = answer.cast::<PyPages>() {
         pages.get().in_hand().collect()
@@ -175,7 +175,7 @@ impl PythonFtl {
         Ok(Self { object: object.clone().unbind(), flash, facts, spares, budget, batches, is_recovering: false })
     }
 
-    /// So many blocks have failed before.
+    /// This many blocks have failed before.
     pub(super) fn know_failed(&mut self, blocks: u32) {
         self.spares.used += blocks;
     }

@@ -66,7 +66,7 @@ pub(crate) struct Experiment {
 pub(crate) enum Pace {
     Open,
     Closed(u32),
-    /// So many of each thread.
+    /// This many of each thread.
     Threads(u32),
 }
 

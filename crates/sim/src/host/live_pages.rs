@@ -93,7 +93,7 @@ impl LivePages {
         Lpn::new(if index < self.prefix { index } else { self.above[(index - self.prefix) as usize] })
     }
 
-    /// All of them in ascending order, in runs of at most so many neighbours.
+    /// All of them in ascending order, in runs of at most this many neighbours.
     pub(crate) fn runs(&self, most: u32) -> impl Iterator<Item = Extent> {
         let below = (0..self.prefix).step_by(most as usize);
         let below = below.map(move |first| Extent { lpn: Lpn::new(first), pages: most.min(self.prefix - first) });

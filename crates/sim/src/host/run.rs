@@ -435,7 +435,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         Before { tally, read_retries, wear: Wear::new(blocks, self.chip(), self.limits()), life }
     }
 
-    /// How the device stands when so many measured requests have been issued.
+    /// How the device stands when this many measured requests have been issued.
     fn snapshot(&self, requests: u64, before: &Before) -> Snapshot {
         let (tally, gauges) = (*self.host.flash().tally(), self.host.ftl().gauges());
         let (written_bytes, spread) = (self.metrics.totals.bytes_written, before.wear.spread(self.chip()));

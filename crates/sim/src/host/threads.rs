@@ -22,7 +22,7 @@ struct Thread {
 }
 
 impl Threads {
-    /// Threads with so many places each.
+    /// Threads with this many places each.
     pub(crate) fn new(depth: u32) -> Self {
         let of_streams = vec![Thread::default(); usize::from(u8::MAX) + 1];
         Self { depth, of_streams, waiting: 0 }

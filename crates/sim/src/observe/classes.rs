@@ -3,7 +3,7 @@
 //!
 //! *Service* is what the operation takes on an idle device, *waiting* all else from the moment when
 //! it is ready to the moment when it is done: for its die, and in the middle of its work for its
-//! channel. So the two add up to what the operation costs whoever waits for it, and contention for
+//! channel. So the two add up to the operation's cost for a waiting request, and contention for
 //! a channel is not hidden in the service.
 //!
 //! Limits: operations are looked at one by one. A request of several, or a whole collection, takes

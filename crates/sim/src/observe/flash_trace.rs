@@ -1,9 +1,9 @@
 //! A trace of flash: each operation of a window with its page and what it writes there, in the
 //! order in which the translation layer issues them.
 //!
-//! That order is the one in which the flash changes, so whoever follows it from the pages of the
-//! begin knows what every page holds after every operation. The dies take operations up in an order
-//! of their own; when they did is told of each, by its place in the engine's order of issue.
+//! That order is the one in which the flash changes, so a reader that follows it from the pages of
+//! the begin knows what every page holds after every operation. The dies take operations up in an
+//! order of their own; when they did is told of each, by its place in the engine's order of issue.
 //!
 //! The window takes in the requests that begin in it. Memory is bounded by [`MOST_STEPS`] and
 //! [`MOST_PAGES`]: a window that holds more is cut short, and says so.

@@ -65,7 +65,7 @@ impl Log {
         self.parts.path().join(index.to_string())
     }
 
-    /// Puts the parts of so many runs together.
+    /// Puts the parts of this many runs together.
     pub(crate) fn finish(self, runs: usize, has_waiting: bool) -> Result<(), SimError> {
         self.join(runs, has_waiting).map_err(|error| failed(&self.target, &error))
     }

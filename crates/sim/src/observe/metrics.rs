@@ -226,8 +226,8 @@ pub(crate) struct Snapshot {
     pub(crate) gauges: Vec<ftl::Gauge>,
 }
 
-/// The time series: a point each time so many requests are done. Each point describes the interval
-/// that it ends.
+/// The time series: a point each time this many requests are done. Each point describes the
+/// interval that it ends.
 pub(crate) struct Sampler {
     /// Requests of the whole run.
     requests: u64,
@@ -267,7 +267,7 @@ impl Sampler {
         sampler
     }
 
-    /// Whether so many requests end an interval; if so, the next one begins.
+    /// Whether this many requests end an interval; if so, the next one begins.
     #[inline]
     pub(crate) fn is_due(&mut self, requests: u64) -> bool {
         let is_due = requests == self.due;

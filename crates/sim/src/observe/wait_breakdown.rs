@@ -185,7 +185,7 @@ pub(crate) struct Breakdown {
 }
 
 impl Breakdown {
-    /// For so many dies, of which none is held yet.
+    /// For this many dies, of which none is held yet.
     pub(crate) fn new(dies: usize) -> Self {
         Self { dies: vec![Ledger::EMPTY; dies], accounts: Vec::new(), free: NO_ACCOUNT }
     }

@@ -51,7 +51,7 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    /// Nothing yet of so many requests, on a device with these spares.
+    /// Nothing yet of this many requests, on a device with these spares.
     pub(crate) fn new(requests: u64, spares: Spares) -> Self {
         let step = (requests / LOOKS).clamp(1, LOOKS);
         let had_failures = spares.used > 0;

@@ -191,7 +191,7 @@ pub(crate) struct MappedPages {
 }
 
 impl MappedPages {
-    /// So many pages, all of them full or all empty.
+    /// This many pages, all of them full or all empty.
     pub(crate) fn new(pages: u32, full: bool) -> Self {
         let words = (pages as usize).div_ceil(64);
         Self { bits: vec![if full { u64::MAX } else { 0 }; words], empty_reads: 0 }

@@ -181,7 +181,7 @@ impl Draft {
         self.shape.page_size_bytes
     }
 
-    /// The whole device, for a workload that spans so many pages; none where there is none, or it
+    /// The whole device, for a workload that spans this many pages; none where there is none, or it
     /// is folded into the device.
     pub(crate) fn resolve(&self, span_pages: Option<u64>, seed: u64) -> Result<Device, SimError> {
         let asked_pages = match self.asked.asked_capacity() {
@@ -389,7 +389,7 @@ impl Draft {
         self.abilities.programmed_at_once(self.units, self.keys.cell, CellMode::Native)
     }
 
-    /// Which pages a power cut takes although their programs have ended, in blocks of so many
+    /// Which pages a power cut takes although their programs have ended, in blocks of this many
     /// units; none where a capacitor guards them all.
     fn exposure(&self, units_per_block: u32) -> Option<Exposure> {
         let cell = self.keys.cell;
@@ -496,8 +496,8 @@ impl Draft {
         if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
     }
 
-    /// Units of a superblock on a device that exports so many pages, in whole program units: all on
-    /// the whole device, and fewer on a smaller one, so that it has about as many superblocks.
+    /// Units of a superblock on a device that exports this many pages, in whole program units: all
+    /// on the whole device, and fewer on a smaller one, so that it has about as many superblocks.
     /// Where they are blocks, or their size is asked for, they keep it.
     fn scaled_superblock(&self, logical_pages: u64) -> u32 {
         let (whole, superblocks) = (self.shape.pages_per_block, self.abilities.superblocks.blocks());
@@ -512,7 +512,7 @@ impl Draft {
         ((rows.max(1.0) * f64::from(row)).min(f64::from(whole))) as u32
     }
 
-    /// The fewest blocks per plane of a shape that export so many pages beside the spare.
+    /// The fewest blocks per plane of a shape that export this many pages beside the spare.
     fn scale(&self, shape: Shape, logical_pages: u64) -> Result<u32, SimError> {
         let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
             .into_iter()
@@ -559,8 +559,8 @@ impl Draft {
     }
 }
 
-/// Pages that the host sees of so many physical ones. The small addend undoes the rounding of, say,
-/// 100 × (1 − 0.1).
+/// Pages that the host sees of this many physical ones. The small addend undoes the rounding of,
+/// say, 100 × (1 − 0.1).
 fn exported(pages: u64, spare: f64) -> u64 {
     (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }
@@ -575,7 +575,7 @@ fn geometry(shape: Shape) -> Result<Geometry, SimError> {
     Geometry::new(shape).map_err(|error| SimError::study(format!("device: {error}")))
 }
 
-/// So many different blocks, drawn by the seed called `bad blocks`, in address order.
+/// This many different blocks, drawn by the seed called `bad blocks`, in address order.
 fn bad_blocks(blocks: u32, count: u32, seed: u64) -> Vec<Pbn> {
     if count == 0 {
         return Vec::new();

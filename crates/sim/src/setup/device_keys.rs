@@ -99,7 +99,7 @@ impl DeviceKeys {
         self.pslc_endurance.unwrap_or(self.endurance.saturating_mul(USUAL_FACTOR))
     }
 
-    /// How bits decay, and what is done about it, with so many units a page; none for not at all.
+    /// How bits decay, and what is done about it, with this many units a page; none for not at all.
     pub(super) fn reliability(&self, units_per_page: u32) -> Option<Reliability> {
         self.bit_errors.model().map(|model| Reliability {
             model,

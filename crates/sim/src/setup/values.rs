@@ -13,7 +13,7 @@ use trace::units::{Bytes, BytesPerSecond, Nanoseconds, parse_bytes, parse_durati
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
 pub enum Capacity {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
     /// As many as the workload spans.
     Auto,

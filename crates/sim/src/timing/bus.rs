@@ -69,7 +69,7 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    /// An idle bus of a channel whose dies can hold so many pages.
+    /// An idle bus of a channel whose dies can hold this many pages.
     pub(super) fn new(transfer_ns: u64, pages: u32) -> Self {
         let kept = pages as usize;
         Self { booked: Vec::new(), kept, most: 2 * kept + FORGOTTEN, transfer_ns, transfers: 0 }
@@ -138,7 +138,7 @@ impl Bus {
         starts
     }
 
-    /// How many of the booked pages have begun to move, at a moment of which so many rounds are
+    /// How many of the booked pages have begun to move, at a moment of which this many rounds are
     /// over.
     fn begun(&self, now: u64, rounds: u32) -> usize {
         let has_begun = |page: &Transfer| match page.starts.cmp(&now) {

@@ -25,7 +25,7 @@ const ROOM: usize = 16;
 /// Events nearly in order, in a ring.
 #[derive(Clone)]
 struct Lane {
-    /// Time, and what is known by whoever set it; sorted from `first` on. Their number is a power
+    /// Time, and the setter's own data; sorted from `first` on. Their number is a power
     /// of two.
     events: Box<[(u64, u64)]>,
     /// Events taken out, and events set, ever.

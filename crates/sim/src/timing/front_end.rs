@@ -30,7 +30,7 @@ impl FrontEnd {
     /// Nothing that takes time.
     pub(crate) const NONE: Self = Self { link_bytes_per_s: None, link_ns: 0, cores: None, core_ns: 0 };
 
-    /// How long so many bytes hold the link.
+    /// How long this many bytes hold the link.
     pub(crate) fn transfer_ns(&self, bytes: u64) -> u64 {
         self.link_bytes_per_s.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000).div_ceil(rate.into()) as u64)
     }
@@ -47,7 +47,7 @@ pub(super) enum Place {
     LinkOut = 2,
 }
 
-/// Servers that take whoever comes, in order.
+/// Servers that take arrivals in order.
 #[derive(Clone, Default)]
 struct Station {
     /// When each server is free; none where everybody is served at once.

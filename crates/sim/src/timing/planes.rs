@@ -29,7 +29,7 @@ pub(super) struct Planes {
 }
 
 impl Planes {
-    /// Nobody waits for dies of so many planes.
+    /// Nobody waits for dies of this many planes.
     pub(super) fn new(planes_per_die: u32) -> Self {
         Self { planes_per_die: planes_per_die as usize, waiting: NumberMap::default() }
     }
@@ -82,7 +82,7 @@ impl Programs {
         place
     }
 
-    /// Whether so many programs of a block have begun, and no more.
+    /// Whether this many programs of a block have begun, and no more.
     pub(super) fn is_next(&self, block: usize, place: u32) -> bool {
         self.begun[block] == place
     }

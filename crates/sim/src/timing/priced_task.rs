@@ -36,7 +36,7 @@ impl Price {
 pub(super) struct CourseId(u8);
 
 impl CourseId {
-    /// So many there may be.
+    /// This many there may be.
     pub(super) const COUNT: usize = 1 << u8::BITS;
 
     #[inline]

@@ -132,7 +132,7 @@ impl Prices {
         self.program_ns[usize::from(task.course.price().0) % TYPES]
     }
 
-    /// What moving so many units takes.
+    /// What moving this many units takes.
     #[inline]
     pub(super) fn moves_ns(&self, units: u32) -> u64 {
         self.transfer_ns * u64::from(units)

@@ -77,7 +77,7 @@ impl ProgramBuffer {
         Some(number)
     }
 
-    /// The clock starts anew with so many units in the buffer.
+    /// The clock starts anew with this many units in the buffer.
     pub(super) fn restart(&mut self, units: u64) {
         self.asking.clear();
         self.waiting.clear();

@@ -64,7 +64,7 @@ pub(super) struct ProgramUnits {
 
 impl ProgramUnits {
     /// Of a device whose blocks are erased, by the units that are programmed at once in a native
-    /// block and in pSLC mode, on a chip of so many dies.
+    /// block and in pSLC mode, on a chip of this many dies.
     pub(super) fn new([size, pslc_size]: [u32; 2], blocks: u32, dies: u32, units_per_page: u32) -> Self {
         let erased = Filling { units: 0, size, arrives: Moment::ZERO, of_host: 0, is_staged: false };
         Self {

@@ -180,7 +180,10 @@ mod tests {
         assert_eq!([native[23], native[24], native[47]], [(1, 1, 5), (0, 0, 6), (1, 1, 11)]);
         let together: Vec<_> = places(CellMode::Native, true).collect();
         assert_eq!(together[..7].iter().map(|place| place.1).collect::<Vec<_>>(), [0, 0, 1, 1, 0, 0, 1]);
-        assert_eq!([together[4], together[11], together[12], together[24]], [(0, 0, 2), (0, 1, 5), (1, 0, 0), (0, 0, 6)]);
+        assert_eq!(
+            [together[4], together[11], together[12], together[24]],
+            [(0, 0, 2), (0, 1, 5), (1, 0, 0), (0, 0, 6)]
+        );
         let in_pslc: Vec<_> = places(CellMode::Pslc, false).take(9).collect();
         assert_eq!(in_pslc[..3], [(0, 0, 0), (0, 0, 1), (0, 1, 0)], "a word line has one page there");
         assert_eq!(in_pslc[8], (0, 0, 2));

@@ -61,13 +61,13 @@ impl Units {
     /// A unit is a flash page, which is programmed by itself.
     pub const PAGES: Self = Self { per_page: 1, pages: 1, programming: Programming::Shadow };
 
-    /// So many units a flash page, above 0.
+    /// This many units a flash page, above 0.
     pub const fn of_a_page(per_page: u32, programming: Programming) -> Self {
         Self { per_page, pages: 1, programming }
     }
 
-    /// Units of so many flash pages, above 0. With one-shot programming a unit is a part of a word
-    /// line, or several word lines.
+    /// Units of this many flash pages, above 0. With one-shot programming a unit is a part of a
+    /// word line, or several word lines.
     pub const fn of_pages(pages: u32, programming: Programming) -> Self {
         Self { per_page: 1, pages, programming }
     }

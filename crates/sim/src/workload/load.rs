@@ -41,7 +41,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Of a run of so many requests.
+    /// Of a run of this many requests.
     pub(crate) fn new(requests: u64) -> Self {
         let requests = requests.max(1);
         Self {

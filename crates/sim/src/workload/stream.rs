@@ -7,7 +7,7 @@
 //! `capacity = "auto"`, the dense numbering and the time series all ask for.
 //!
 //! A workload that takes no more memory than [`Limit::kept_bytes`] is kept at the first reading,
-//! packed, and whoever opens it later reads that. A longer one is parsed or generated each time, so
+//! packed, and later readers use that. A longer one is parsed or generated each time, so
 //! memory does not grow with it.
 
 use std::path::PathBuf;
@@ -115,7 +115,7 @@ impl Workload {
         Ok(Requests { stream: self.stream()?, pager })
     }
 
-    /// Reads the workload once, in pages of so many bytes, for what is to be done to the device
+    /// Reads the workload once, in pages of this many bytes, for what is to be done to the device
     /// before.
     pub(crate) fn survey(
         &mut self,

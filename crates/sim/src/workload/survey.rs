@@ -104,7 +104,7 @@ pub(crate) struct Surveyor {
 }
 
 impl Surveyor {
-    /// A survey in pages of so many bytes, with the dense numbering or without, for what is to be
+    /// A survey in pages of this many bytes, with the dense numbering or without, for what is to be
     /// done to the device before.
     pub(crate) fn new(page_bytes: u64, dense: bool, precondition: Precondition, limit: Limit) -> Self {
         let fills = matches!(precondition, Precondition::Fill | Precondition::Steady);

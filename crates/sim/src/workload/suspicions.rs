@@ -7,7 +7,7 @@ use crate::result::{Misalignment, RepeatedRequests};
 
 const SECTOR_BYTES: u64 = 512;
 /// Requests that an offset puts on whole pages are worth a word from this share on, and if they are
-/// at least so many times as many as without it.
+/// at least this many times as many as without it.
 const ALIGNED_SHARE: f64 = 0.25;
 const ALIGNED_GAIN: u64 = 2;
 /// A row repeats a request of the last so many that arrived within so long.

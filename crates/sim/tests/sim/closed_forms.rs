@@ -31,7 +31,7 @@ fn close(found: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(off.abs() <= tolerance, "{what}: {found:.4}, expected {expected:.4} ({:+.3} %)", 100.0 * off);
 }
 
-/// A closed loop: so many operations are outstanding, and each that ends is followed by another.
+/// A closed loop: this many operations are outstanding, and each that ends is followed by another.
 /// Returns what each took, in order of issue, and when it ended.
 fn closed_loop(
     timing: &mut EventTiming,

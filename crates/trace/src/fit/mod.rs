@@ -30,10 +30,10 @@ pub use target::{Recorded, Residual, Target, buffer_hit_percent};
 /// Requests of a look-alike that are compared with the trace, at most: enough that chance is small
 /// beside the units of the misfit.
 const COMPARED: u64 = 200_000;
-/// Of a longer trace, windows are compared that the requests compared hold so many times: in a
+/// Of a longer trace, windows are compared that the requests compared hold this many times: in a
 /// longer one the beginning, with nothing before it, would weigh too much.
 const WINDOWS_HELD: u64 = 4;
-/// Reads go to places of their own unless so many of the pages read are written as well, %.
+/// Reads go to places of their own unless this many of the pages read are written as well, %.
 const SHARED_PERCENT: f64 = 50.0;
 
 /// Added to the number of a hot set where requests start inside pages.
@@ -131,7 +131,7 @@ pub fn fit_places(
 }
 
 /// Popularity, and joined large requests where that does not do, for which the workload that
-/// `frame` makes of `shape` has page hits of so many per cent in a buffer of 64 MiB; all else
+/// `frame` makes of `shape` has page hits of this many per cent in a buffer of 64 MiB; all else
 /// stays.
 pub fn calibrate(
     frame: &dyn Fn(&PlaceShape) -> GeneratorSpec,

@@ -20,7 +20,7 @@ pub(super) const PAGE: u64 = 4096;
 const DISTANCES: [u32; 5] = [8, 64, 512, 4096, 32_768];
 /// Pages that are known; of a longer trace the first are enough.
 const PAGES_KNOWN: usize = 1 << 20;
-/// Shares are rounded to so many parts, and what rounds to none is left out.
+/// Shares are rounded to this many parts, and what rounds to none is left out.
 const PARTS: f64 = 1000.0;
 
 const OPS: [Access; 2] = [Access::Read, Access::Write];

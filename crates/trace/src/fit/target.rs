@@ -22,7 +22,7 @@ const RUN_WRITE_POINTS: f64 = 3.0;
 const RUN_PAGE_POINTS: f64 = 5.0;
 const SEQUENTIAL_POINTS: f64 = 1.0;
 const HIT_POINTS: f64 = 1.0;
-/// Hits, the only figure of a long run, weigh as much as so many figures of windows.
+/// Hits, the only figure of a long run, weigh as much as this many figures of windows.
 const HIT_WEIGHT: f64 = 10.0;
 
 /// Pages of the buffer whose hits are a target: 64 MiB of 2 KiB.

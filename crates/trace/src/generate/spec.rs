@@ -177,7 +177,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// This popularity of scattered extents of so many bytes; the rest is the default.
+    /// This popularity of scattered extents of this many bytes; the rest is the default.
     pub(crate) fn of(theta: f64, extent: Bytes) -> Self {
         Self { theta, extent: Some(extent), theta_inside: 0.0, scatter: true, hot_set: 0, drift: 0 }
     }

@@ -208,7 +208,7 @@ pub(super) fn sectors(field: &str, count: u64) -> Result<u64, Fault> {
     scaled(field, count, SECTOR)
 }
 
-/// So many units of bytes in bytes, for `field`.
+/// This many units of bytes in bytes, for `field`.
 #[inline]
 pub(super) fn scaled(field: &str, count: u64, unit: u64) -> Result<u64, Fault> {
     count.checked_mul(unit).ok_or_else(|| {
@@ -217,7 +217,7 @@ pub(super) fn scaled(field: &str, count: u64, unit: u64) -> Result<u64, Fault> {
     })
 }
 
-/// So many units of time in nanoseconds, for `field`.
+/// This many units of time in nanoseconds, for `field`.
 #[inline]
 pub(super) fn ticks(field: &str, count: u64, unit: TimeUnit) -> Result<u64, Fault> {
     let beyond = || Fault::new(format!("{field} is {count} {unit}, which is beyond 2^64-1 nanoseconds"));

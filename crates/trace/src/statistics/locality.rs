@@ -2,7 +2,7 @@
 //! and what sizes and shares do not show.
 //!
 //! A window is a number of pages written, such as one round of a log. For each length:
-//! - *Rewritten*: pages written that were among the last so many written before; of all pages
+//! - *Rewritten*: pages written that were among the last this many written before; of all pages
 //!   written. The first pages of a trace have nothing before them and count as new.
 //! - *Runs*: writes of more than 4 KiB (that touch more than two pages) that start exactly where
 //!   one of the writes before them ended, with no more than the window's pages in between.
@@ -116,7 +116,7 @@ struct Length {
 struct Window {
     blocks: u64,
     distinct: u64,
-    /// How many pages were written so many times.
+    /// How many pages were written this many times.
     pages_by_times: Vec<u64>,
 }
 

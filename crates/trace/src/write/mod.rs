@@ -1,7 +1,7 @@
 //! Traces out: Parquet or CSV, all or nothing.
 //!
 //! A trace is written to a file beside its target, which takes the target's name when it is
-//! complete. Whoever looks at the target sees the old file, or the whole new one, or none; an error
+//! complete. The target is always the old file, the whole new one, or absent; an error
 //! or an interruption leaves no part behind. A [`Recording`](crate::Recording) alone grows under
 //! its own name.
 

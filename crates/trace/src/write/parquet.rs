@@ -18,8 +18,9 @@ use super::sink::Sink;
 use crate::read::parquet::DEVICES_KEY;
 use crate::record::Record;
 
-/// Rows in a row group. At 40 bytes a row it takes 5 MB of memory while it is being filled, and is
-/// large enough that the dictionary and the headers of its columns do not show in the file's size.
+/// Rows in a row group. At 40 bytes per row it takes 5 MB of memory while it is being filled, and
+/// is large enough that the dictionary and the headers of its columns do not show in the file's
+/// size.
 const GROUP_ROWS: usize = 1 << 17;
 
 const SCHEMA: &str = "message trace {

@@ -1,5 +1,5 @@
 //! What every format that traces are written in can do, and the simplest one: our CSV, a header and
-//! a line a request. See the reader for the columns.
+//! a line per request. See the reader for the columns.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -32,7 +32,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     }
 }
 
-/// The first so many of what a test tries, and all with `FTLKIT_LONG`.
+/// The first this many of what a test tries, and all with `FTLKIT_LONG`.
 pub(crate) fn some_of<T>(all: &[T], first: usize) -> &[T] {
     if std::env::var_os("FTLKIT_LONG").is_some() { all } else { &all[..first] }
 }

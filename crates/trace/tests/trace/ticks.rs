@@ -4,7 +4,7 @@ use random::SeededRng;
 use trace::units::Nanoseconds;
 use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, open_bytes};
 
-/// A trace of whole milliseconds: so many requests at each time.
+/// A trace of whole milliseconds: this many requests at each time.
 fn text(groups: &[(u64, usize)]) -> String {
     let line = |time_ms: u64| format!("{},write,0,4096,0,a\n", time_ms * 1_000_000);
     groups.iter().flat_map(|&(time_ms, count)| std::iter::repeat_n(line(time_ms), count)).collect()

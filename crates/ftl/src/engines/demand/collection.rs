@@ -6,7 +6,7 @@
 //! emptied step by step, a step takes along the pages of the block that the same translation pages
 //! map, so that each of those is still written once.
 //!
-//! Limit: whoever emptied a block so would have to know whose pages lie in it before it reads them.
+//! Limit: emptying a block so would mean knowing whose pages lie in it before it reads them.
 //! A list at its end would tell, as with `checkpoint = summaries`. That list is taken for known,
 //! and reading it costs nothing here.
 //!
@@ -480,8 +480,8 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Makes room for so many translation pages after a power cut, and for the blocks aside, before
-    /// any of the table is written.
+    /// Makes room for this many translation pages after a power cut, and for the blocks aside,
+    /// before any of the table is written.
     pub(super) fn make_room_for_table<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

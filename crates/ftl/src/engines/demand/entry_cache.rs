@@ -25,7 +25,7 @@ pub struct EntryCache {
 }
 
 impl EntryCache {
-    /// Nothing is cached. There are so many entries, a multiple of 64, in a translation page.
+    /// Nothing is cached. There are this many entries, a multiple of 64, in a translation page.
     pub fn new(logical_pages: u32, entries_per_page: u32) -> Self {
         Self {
             entries: Vec::new(),

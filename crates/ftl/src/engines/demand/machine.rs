@@ -3,7 +3,7 @@
 //!
 //! Which entries are in RAM is the cache's business (`policy.rs`). A translation page is written
 //! when something that is newer than flash has to leave RAM, or when a collection moved pages whose
-//! entries are not in RAM; whoever writes it takes all newer entries of that page along. Those
+//! entries are not in RAM; each write of it takes all newer entries of that page along. Those
 //! pages and their copies are in `translation.rs`, garbage collection is in `collection.rs`.
 //!
 //! Invariants, under the numbers that the schemes' headers repeat:

@@ -36,7 +36,7 @@ const BATCH_UPDATE: Parameter = Parameter {
 pub const PARAMETERS: [Parameter; 4] = joined(&[&[CMT, BATCH_UPDATE], &recency::PARAMETERS]);
 
 /// Entries of the cached mapping table that [`CMT`] asks for. More than can be put in order are
-/// refused, if there are so many pages.
+/// refused, if there are this many pages.
 pub fn entries(layout: &Layout, values: &Values) -> Result<usize, ConfigError> {
     let (entries, most) = (values.integer("cmt") / CMT_ENTRY_BYTES, u64::from(StampedLists::MOST));
     if entries.min(layout.logical_pages.into()) > most {
@@ -49,7 +49,7 @@ pub fn entries(layout: &Layout, values: &Values) -> Result<usize, ConfigError> {
     Ok(entries as usize)
 }
 
-/// What a cached mapping table of so many entries takes in RAM.
+/// What a cached mapping table of this many entries takes in RAM.
 pub fn ram(entries: usize) -> (&'static str, u64) {
     ("cached mapping table", CMT_ENTRY_BYTES * entries as u64)
 }

@@ -4,7 +4,7 @@
 //! item's word says in which list it is, and when it came to its end: the stamp of each move is
 //! higher than all before. Who is first is asked less often than items move, and one answer serves
 //! many: a pass over all items finds the first thousands of a list, which are queued. Those that
-//! have moved since are passed over; whoever moved later comes after them all.
+//! have moved since are passed over; items moved later come after them all.
 //!
 //! A pass looks at every item in groups, and not into groups of which none is in a list, so it
 //! takes about as long as it takes to read the words of those that are.
@@ -50,7 +50,7 @@ pub struct StampedLists {
     /// The stamp given last.
     last: u32,
     queues: [Queue; 2],
-    /// Items that a pass queues at least, if there are so many.
+    /// Items that a pass queues at least, if there are this many.
     batch: usize,
 }
 

@@ -59,8 +59,8 @@ impl TranslationTable {
         layout.geometry.page_size_bytes() / mapping_bytes
     }
 
-    /// A table that maps so many logical pages to physical ones, of which no page has been written;
-    /// each will have so many copies, at least one.
+    /// A table that maps this many logical pages to physical ones, of which no page has been
+    /// written; each will have this many copies, at least one.
     pub fn new([logical_pages, physical_pages]: [u32; 2], entries_per_page: u32, copies: u32) -> Self {
         debug_assert!(copies > 0, "a page without copies lies nowhere");
         Self {
@@ -206,7 +206,7 @@ pub struct NewerEntries {
 }
 
 impl NewerEntries {
-    /// None is newer. There are so many entries, a multiple of 64, in a translation page.
+    /// None is newer. There are this many entries, a multiple of 64, in a translation page.
     pub fn none(logical_pages: u32, entries_per_page: u32) -> Self {
         debug_assert!(entries_per_page.is_multiple_of(64), "pages of {entries_per_page} entries share a word");
         let words_per_page = entries_per_page as usize / 64;

@@ -127,13 +127,13 @@ impl<S: LogSharing> LogAreas<S> {
         Ok(LogNeeds { log_blocks, ..LogNeeds::default() })
     }
 
-    /// A log of so many blocks of which at most one is sequential, for requests of any length.
+    /// A log of this many blocks of which at most one is sequential, for requests of any length.
     pub fn with_one_stream(layout: &Layout, values: &Values, log_blocks: u32, sharing: S) -> Self {
         let streams = u32::from(values.switch("sequential"));
         Self::new(layout, SequentialArea::new(layout, AdmissionRule::InPlace, streams, 0), log_blocks, sharing)
     }
 
-    /// A log of so many blocks, of which the sequential area has its limit and the shared blocks
+    /// A log of this many blocks, of which the sequential area has its limit and the shared blocks
     /// are the rest.
     pub fn new(layout: &Layout, sequential: SequentialArea, log_blocks: u32, sharing: S) -> Self {
         let (queue, shared) = (VecDeque::new(), layout.logical_blocks());

@@ -73,7 +73,7 @@ pub trait LogScheme {
     /// small.
     fn needs(layout: &Layout, values: &Values) -> Result<LogNeeds, ConfigError>;
 
-    /// The policy for an empty log of so many blocks.
+    /// The policy for an empty log of this many blocks.
     fn policy(layout: &Layout, values: &Values, log_blocks: u32) -> Self::Policy;
 }
 
@@ -117,7 +117,7 @@ pub struct LogNeeds {
 pub enum LogBlockMerge {
     /// It became a data block: a switch or a partial merge.
     InPlace,
-    /// So many of its pages were newest and had to be merged.
+    /// This many of its pages were newest and had to be merged.
     Fully(u32),
 }
 

@@ -40,7 +40,7 @@ impl SequentialArea {
         Self { sets: LogSets::new(LogGroups::new(layout, 1), 1, limit), admits, threshold_pages, is_sequential: false }
     }
 
-    /// A write request of so many pages begins.
+    /// A write request of this many pages begins.
     #[inline]
     pub fn request(&mut self, pages: u32) {
         debug_assert!(pages > 0, "a write request of no page begins");
@@ -57,7 +57,7 @@ impl SequentialArea {
         self.threshold_pages
     }
 
-    /// From now on there may be so many blocks.
+    /// From now on there may be this many blocks.
     pub fn set_limit(&mut self, blocks: u32) {
         self.sets.set_limit(blocks);
     }

@@ -46,7 +46,7 @@ impl LogSets {
         self.groups.oldest(group).filter(|_| self.groups.count(group) >= self.group_limit)
     }
 
-    /// From now on there may be so many log blocks; those that are too many stay until they are
+    /// From now on there may be this many log blocks; those that are too many stay until they are
     /// asked to leave.
     pub fn set_limit(&mut self, limit: u32) {
         self.limit = limit;

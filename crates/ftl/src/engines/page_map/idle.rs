@@ -74,7 +74,7 @@ pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut Flas
     moves_at_most(scheme, flash, victim, (moves, more)) + flash.estimate(FlashOp::Erase, victim)
 }
 
-/// The most time that so many moves out of a block take, and so many programs more.
+/// The most time that this many moves out of a block take, and this many programs more.
 pub(super) fn moves_at_most<S: PageMapped, D: Device>(
     scheme: &mut S,
     flash: &mut FlashPort<D>,

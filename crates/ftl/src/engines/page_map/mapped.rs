@@ -55,7 +55,8 @@ pub trait PageMapped {
         space.is_short(blocks, die)
     }
 
-    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    /// Whether a die has less than this many free blocks more than those at which it should
+    /// collect.
     fn is_short_of(&mut self, die: u32, more: usize) -> bool {
         let (space, blocks, _) = self.parts();
         space.is_short_of(blocks, die, more)
@@ -152,7 +153,7 @@ pub trait PageMapped {
         why: Cause,
     ) -> Result<(), FtlError>;
 
-    /// Lists what a step moves out of a block in hand when so many moves are due: valid pages, as
+    /// Lists what a step moves out of a block in hand when this many moves are due: valid pages, as
     /// many or, if some are better moved together, more.
     fn list_step<D: Device>(&mut self, _flash: &FlashPort<D>, victim: Pbn, moves: u32, into: &mut Vec<Ppn>) {
         self.space().list_first(victim, moves, into);

@@ -152,7 +152,7 @@ fn step<S: PageMapped, D: Device>(
     result
 }
 
-/// Whether a step of so many moves is the last one of a block.
+/// Whether a step of this many moves is the last one of a block.
 fn ends_with<S: PageMapped>(scheme: &mut S, die: u32, victim: Pbn, moves: u32) -> bool {
     let from = scheme.space().stream_of(victim);
     let destination = scheme.destination(from);

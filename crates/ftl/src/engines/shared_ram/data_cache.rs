@@ -37,7 +37,7 @@ pub struct DataCache {
 }
 
 impl DataCache {
-    /// None of so many logical pages.
+    /// None of this many logical pages.
     pub fn none(logical_pages: u32) -> Self {
         Self { places: Vec::new(), free: Vec::new(), place_of: long_array(None, logical_pages as usize), newer: 0 }
     }

@@ -251,7 +251,7 @@ impl<P: SharedRamPolicy> SharedRam<P> {
     ) -> Result<(), FtlError> {
         self.make_room(flash, EvictionReason::Data(lpn))?;
         if self.paged.is_in_background() {
-            // Both cannot be in RAM, whoever asked for the room.
+            // Both cannot be in RAM, for any request of room.
             flash.wait_for(self.left);
         }
         debug_assert!(self.held.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");

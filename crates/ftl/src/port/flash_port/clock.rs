@@ -14,7 +14,8 @@ impl<D: Device> FlashPort<D> {
         self.cursor = Moment::at(at);
     }
 
-    /// Virtual time now. Whoever asks decides by time, so its preparation runs with the clock on.
+    /// Virtual time now. A scheme that asks depends on time, so its preparation runs with the clock
+    /// on.
     #[inline]
     pub fn now(&self) -> Nanos {
         self.asked_of_time.set(true);

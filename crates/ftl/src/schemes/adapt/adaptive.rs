@@ -50,7 +50,7 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// For a device with so many pages in all and in each block.
+    /// For a device with this many pages in all and in each block.
     pub fn new(partition: Option<Partition>, transfer: Transfer, tau_pages: Option<u32>, pages: [u32; 2]) -> Self {
         let [logical_pages, pages_per_block] = pages;
         Self {

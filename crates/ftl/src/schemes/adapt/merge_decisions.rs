@@ -19,7 +19,7 @@ pub(super) struct MergeDecisions {
 }
 
 impl MergeDecisions {
-    /// None, on a device with so many pages.
+    /// None, on a device with this many pages.
     pub(super) fn none(logical_pages: u32) -> Self {
         Self { merged_at: long_array(0, logical_pages as usize), appended: 1, decisions: 0, rewritten: 0 }
     }

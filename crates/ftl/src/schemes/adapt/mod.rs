@@ -58,7 +58,7 @@
 //!
 //! ## State
 //! RAM: block map, 4 B × logical blocks; log map, 4 B × log pages; `hat` bytes of records of 6 B;
-//! newest pages, 1 B × log blocks (2 B from 256 pages a block on). Flash: as fast.
+//! newest pages, 1 B × log blocks (2 B from 256 pages per block on). Flash: as fast.
 //!
 //! ## Read
 //! 1. The log page that holds the newest copy, else the page in the data block if it is current.
@@ -271,8 +271,8 @@ fn rules(layout: &Layout, values: &Values, log_blocks: u32) -> PartitionRules {
 }
 
 /// Refuses a sequential area that leaves none of the log blocks that were asked for random. Of a
-/// log that follows the capacity it takes what it may, so that whoever accepts a capacity accepts
-/// smaller ones.
+/// log that follows the capacity it takes what it may, so that a check that accepts a capacity
+/// accepts smaller ones.
 fn require_random_block(values: &Values) -> Result<(), ConfigError> {
     let (given, log_blocks) = (values.integer("sequential_blocks"), values.integer("log_blocks"));
     if log_blocks == 0 || given < log_blocks {

@@ -20,14 +20,14 @@ pub(super) struct Ghosts {
 }
 
 impl Ghosts {
-    /// None, with room for so many, at least one, of so many logical pages.
+    /// None, with room for this many, at least one, of this many logical pages.
     pub(super) fn none(capacity: usize, logical_pages: u32) -> Self {
         Self { capacity, queue: VecDeque::new(), left: long_array(0, logical_pages as usize), here: 0, clock: 0 }
     }
 
     /// Remembers a page or entry that leaves its part.
     pub(super) fn add(&mut self, lpn: Lpn) {
-        // Whoever is here is queued under its moment, so moments may be used again.
+        // Each ghost is queued under its moment, so moments may be reused.
         self.clock = self.clock.wrapping_add(1).max(1);
         let before = std::mem::replace(&mut self.left[lpn.index()], self.clock);
         self.here += usize::from(before == 0);

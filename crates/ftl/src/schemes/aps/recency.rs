@@ -22,7 +22,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Nothing, in an order of so many places whose tail has room for so many.
+    /// Nothing, in an order of this many places whose tail has room for this many.
     pub(super) fn none(places: usize, capacity: usize) -> Self {
         Self { lists: LinkedLists::new(places, 2), tail: 0, capacity }
     }

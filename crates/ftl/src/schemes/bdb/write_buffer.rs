@@ -75,7 +75,7 @@ pub(crate) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// The empty buffer that [`PARAMETERS`] ask for, with room for so many random pages.
+    /// The empty buffer that [`PARAMETERS`] ask for, with room for this many random pages.
     pub(crate) fn from_values(values: &Values, random_room: usize) -> Self {
         Self {
             previous: None,

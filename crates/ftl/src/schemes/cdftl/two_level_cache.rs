@@ -41,7 +41,7 @@ pub struct TwoLevelCache {
 }
 
 impl TwoLevelCache {
-    /// Empty levels of so many entries and translation pages, each at least one, over so many
+    /// Empty levels of this many entries and translation pages, each at least one, over this many
     /// logical pages with so many entries, a multiple of 64, in a translation page.
     pub fn new(entries: usize, pages: usize, logical_pages: u32, entries_per_page: u32) -> Self {
         let translation_pages = logical_pages.div_ceil(entries_per_page);

@@ -41,7 +41,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// So many empty levels.
+    /// This many empty levels.
     pub(super) fn none(levels: usize, seed: u64) -> Self {
         let mut rng = SeededRng::new(seed);
         let numbers = (0..levels).map(|_| rng.bits()).collect();

@@ -27,7 +27,8 @@ pub(super) struct SpareMap {
 }
 
 impl SpareMap {
-    /// A map of so many logical blocks in so many superblocks, of which `limit` parts are cached.
+    /// A map of this many logical blocks in this many superblocks, of which `limit` parts are
+    /// cached.
     pub(super) fn new(logical_blocks: u32, superblocks: usize, limit: u32) -> Self {
         Self {
             cached: LinkedLists::new(logical_blocks as usize, 1),

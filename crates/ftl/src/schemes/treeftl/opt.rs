@@ -61,7 +61,7 @@ pub(super) struct Opt {
 }
 
 impl Opt {
-    /// Nothing is known and nothing in RAM, which has room for so many pages.
+    /// Nothing is known and nothing in RAM, which has room for this many pages.
     pub(super) fn new(room_pages: usize, groups: u32, group_pages: u32) -> Self {
         Self {
             group_pages,

@@ -1,7 +1,7 @@
 //! Whole translation pages in RAM, and no single entries.
 //!
 //! A miss brings a translation page, a write of it leaves it there. Which page leaves, and when, is
-//! said by whoever owns the RAM that such pages share with others: before a miss, room has been
+//! set by the owner of the RAM that such pages share with others: before a miss, room has been
 //! made ([`PageCache::evict`]).
 //!
 //! What the entries say is in the table. Whole pages were copied once, which took time
@@ -23,7 +23,7 @@ pub struct PageCache {
 }
 
 impl PageCache {
-    /// Nothing is cached. There are so many entries, a multiple of 64, in a translation page.
+    /// Nothing is cached. There are this many entries, a multiple of 64, in a translation page.
     pub fn new(logical_pages: u32, entries_per_page: u32) -> Self {
         Self {
             is_cached: vec![false; logical_pages.div_ceil(entries_per_page) as usize],

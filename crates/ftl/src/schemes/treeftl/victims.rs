@@ -56,8 +56,8 @@ pub(super) trait Order: fmt::Debug + Send {
     }
 }
 
-/// The order that `victims` asks for, if it looks back, in RAM with room for so many pages, over so
-/// many groups of so many logical pages each.
+/// The order that `victims` asks for, if it looks back, in RAM with room for this many pages, over
+/// this many groups of this many logical pages each.
 pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group_pages: u32) -> Box<dyn Order> {
     match values.word("victims") {
         "latte" => Box::new(LastAccessTable::new(groups, group_pages)),
@@ -66,8 +66,8 @@ pub(super) fn from_values(values: &Values, room_pages: usize, groups: u32, group
     }
 }
 
-/// What an order takes in RAM with room for so many pages, over so many groups: links of 4 B; with
-/// `latte` 4 B for the time and 2 B for the offset. No controller can have `opt`.
+/// What an order takes in RAM with room for this many pages, over this many groups: links of 4 B;
+/// with `latte` 4 B for the time and 2 B for the offset. No controller can have `opt`.
 pub(super) fn bytes(values: &Values, room_pages: u64, groups: u64) -> u64 {
     let groups = groups.min(room_pages);
     match values.word("victims") {

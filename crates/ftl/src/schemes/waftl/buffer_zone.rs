@@ -43,7 +43,7 @@ pub struct BufferZone {
 }
 
 impl BufferZone {
-    /// An empty zone with room for so many pages.
+    /// An empty zone with room for this many pages.
     pub fn new(layout: &Layout, capacity: u64) -> Self {
         Self {
             geometry: layout.geometry,
@@ -141,7 +141,7 @@ impl BufferZone {
         self.enter(lpn, at, true);
     }
 
-    /// For recovery: so many pages of room are used, whatever is in them.
+    /// For recovery: this many pages of room are used, whatever is in them.
     pub fn fill(&mut self, pages: u64) {
         self.appended = pages;
     }
@@ -167,7 +167,7 @@ impl BufferZone {
         (0..).map(Lbn::new).zip(&self.nodes).filter(|(_, node)| node.pages > 0).map(|(lbn, _)| lbn).collect()
     }
 
-    /// Of the logical blocks in the zone those of highest popularity, so many; of equally popular
+    /// Of the logical blocks in the zone those of highest popularity, this many; of equally popular
     /// ones the lower.
     pub fn most_popular(&self, count: usize) -> Vec<Lbn> {
         let mut blocks = self.blocks();

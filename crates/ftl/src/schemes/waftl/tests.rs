@@ -18,7 +18,7 @@ struct Model {
 }
 
 impl Model {
-    /// A device of which so many blocks may fail.
+    /// A device of which this many blocks may fail.
     fn new(spares: u32) -> Self {
         let settings: Settings = [("gc_threshold", "1"), ("gc_free", "0"), ("zone_blocks", "5")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))

@@ -146,7 +146,7 @@ impl Threshold {
         }
     }
 
-    /// A logical block with so many pages is placed for the first time.
+    /// A logical block with this many pages is placed for the first time.
     pub(super) fn placed(&mut self, pages: u32) {
         if let Some(count) = self.rule.as_mut().and_then(|rule| rule.placed.get_mut(pages as usize)) {
             *count += 1;

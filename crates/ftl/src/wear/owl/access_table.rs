@@ -104,7 +104,7 @@ impl AccessTable {
         place.unwrap_or_default() as u32
     }
 
-    /// Algorithm 1: which of so many free blocks, the youngest first, a logical block is merged
+    /// Algorithm 1: which of this many free blocks, the youngest first, a logical block is merged
     /// into.
     pub fn place(&self, lbn: Lbn, free: usize) -> usize {
         let colder = u64::from(self.size - self.rank(lbn));

@@ -46,7 +46,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// An empty pool, for so many logical blocks.
+    /// An empty pool, for this many logical blocks.
     pub fn new(logical_blocks: u32, begin: ScanStart, share: f64, most_rounds: u64) -> Self {
         let pool = LinkedLists::new(logical_blocks as usize, 2);
         Self { pool, begin, hand: None, len: 0, share, most_rounds, pt: None, rounds: 0 }

@@ -101,7 +101,7 @@ impl<'a> Disk<'a> {
     }
 
     /// Images of a stop at a moment, which is not before an earlier one: one for each way in which
-    /// sectors may have arrived, or for so many of the ways.
+    /// sectors may have arrived, or for this many of the ways.
     pub(super) fn stops(&mut self, at: usize, most: usize, rng: &mut SeededRng) -> Vec<(Arrived, Vec<u8>)> {
         self.sync_until(at);
         let since = &self.tape[self.synced_at..at];

@@ -14,11 +14,11 @@ use crate::image::testing::{PAGES, content, create_with_more, read, start};
 
 /// Requests of a run: enough that every scheme erases again and again.
 const ROUNDS: u32 = 500;
-/// On failing flash, a program or an erase fails in one of so many requests.
+/// On failing flash, a program or an erase fails in one in this many requests.
 const FAILS_EVERY: u32 = 30;
-/// The power of the flash is cut in one of so many requests.
+/// The power of the flash is cut in one in this many requests.
 const CUT_EVERY: u32 = 9;
-/// Once in so many requests it is cut between two operations.
+/// Once in this many requests it is cut between two operations.
 const CUT_BETWEEN: u32 = 50;
 /// Requests to a device that has become read-only.
 const ROUNDS_READ_ONLY: u32 = 24;
@@ -82,7 +82,7 @@ impl Chips {
         self != Self::Sound
     }
 
-    /// Faults for one round of some, so many operations ahead.
+    /// Faults for one round of some, this many operations ahead.
     fn plan(self, round: u32, rng: &mut SeededRng) -> Vec<(u64, Fault)> {
         let fails = match self {
             Self::Sound => return Vec::new(),

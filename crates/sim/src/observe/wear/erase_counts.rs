@@ -31,8 +31,8 @@ pub(crate) struct Spread {
 }
 
 impl Wear {
-    /// Measurement begins now, on a device whose blocks survive so many erases, and out of pSLC
-    /// mode so many.
+    /// Measurement begins now, on a device whose blocks survive this many erases, and out of pSLC
+    /// mode this many.
     pub(crate) fn new(blocks: Vec<Pbn>, chip: &(impl Flash + ?Sized), [limit, pslc_limit]: [u32; 2]) -> Self {
         let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
         let pslc_weight = f64::from(limit) / f64::from(pslc_limit);

@@ -124,7 +124,7 @@ struct Law {
 }
 
 impl Law {
-    /// A block's erases when the mean has become so many times what it is.
+    /// A block's erases when the mean has become this many times what it is.
     fn count(&self, deviation: f64, times: f64) -> f64 {
         self.mean * times + deviation * times.powf(self.exponent)
     }

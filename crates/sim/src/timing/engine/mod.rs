@@ -360,7 +360,8 @@ impl EventTiming {
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
             units_per_page: units.per_page(),
-            layout: (superblocks.blocks() > 1).then(|| Layout::new(superblocks, units, latencies.cell, abilities.multi_plane)),
+            layout: (superblocks.blocks() > 1)
+                .then(|| Layout::new(superblocks, units, latencies.cell, abilities.multi_plane)),
             moves: Moves::new(if superblocks.blocks() > 1 { dies } else { 0 }),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),

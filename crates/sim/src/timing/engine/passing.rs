@@ -244,7 +244,7 @@ impl EventTiming {
     }
 
     /// The account of an entry whose operation ends goes on to those that follow it: to the first
-    /// of them, or to whoever asked for its end, the account itself, and copies to others. Who
+    /// of them, or to the waiter for its end, the account itself, and copies to others. Who
     /// waited for its block to be erased, or for room, has an account already. Of a program unit,
     /// data may come by background work, which has none.
     fn hand_on(&mut self, number: u32, first_link: u32) {

@@ -175,7 +175,7 @@ impl EventTiming {
         self.calendar.add(class, ends, event(OF_DIE, index as u32));
     }
 
-    /// Books a page that comes before others on its bus. Whoever moves later because of it ends
+    /// Books a page that comes before others on its bus. A page that moves later because of it ends
     /// later; a program that begins to wait because of it is told so in this round.
     fn squeeze_in<const MODE: u8>(&mut self, transfer: Transfer) -> u64 {
         let Self { now, dies, buses, tasks, prices, asked_now, .. } = self;

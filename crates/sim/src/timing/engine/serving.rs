@@ -67,7 +67,7 @@ impl EventTiming {
         }
     }
 
-    /// Stations of the front end serve whoever has come in this round, in the order of issue.
+    /// Stations of the front end serve this round's arrivals in the order of issue.
     fn serve_at_stations(&mut self) {
         let Self { stations: Some(stations), tasks, calendar, now, .. } = self else { return };
         let mut came = std::mem::take(&mut stations.came);
@@ -397,8 +397,8 @@ impl EventTiming {
         }
     }
 
-    /// Books a page on its bus; returns when it begins to move. Whoever moves later because of it
-    /// ends later.
+    /// Books a page on its bus; returns when it begins to move. A page that moves later because of
+    /// it ends later.
     pub(super) fn book(&mut self, transfer: Transfer) -> u64 {
         let Self { dies, buses, tasks, prices, now, .. } = self;
         let bus = &mut buses[dies[transfer.die as usize].bus as usize];

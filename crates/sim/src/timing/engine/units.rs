@@ -93,7 +93,7 @@ impl EventTiming {
         }
     }
 
-    /// The same device of a geometry with a program buffer of so many units.
+    /// The same device of a geometry with a program buffer of this many units.
     #[must_use]
     pub fn buffering(mut self, geometry: &Geometry, units: Option<u64>) -> Self {
         self.buffer = units.map(ProgramBuffer::new);

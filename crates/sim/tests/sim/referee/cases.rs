@@ -55,12 +55,12 @@ pub(crate) struct Case {
 /// How requests come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
-    /// So many are outstanding.
+    /// This many are outstanding.
     Outstanding(usize),
-    /// So many percent of what the dies and buses could do if each request cost a little more than
-    /// itself; above 100 the device falls behind.
+    /// This many percent of what the dies and buses could do if each request cost a little more
+    /// than itself; above 100 the device falls behind.
     Percent(u64),
-    /// So many at that load, then a pause of so many erases.
+    /// This many at that load, then a pause of this many erases.
     Bursts(u64, u64, u64),
 }
 

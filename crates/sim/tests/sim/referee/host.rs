@@ -51,7 +51,7 @@ impl Asked {
 /// When requests begin.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// So many are outstanding.
+    /// This many are outstanding.
     Closed(usize),
     /// They arrive at these times, in nanoseconds.
     Open(Vec<u64>),

@@ -31,7 +31,7 @@ fn env(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// Seeds of the cases: so many, or of these with `FTLKIT_LONG`; `FTLKIT_CASE` runs a single one.
+/// Seeds of the cases: this many, or of these with `FTLKIT_LONG`; `FTLKIT_CASE` runs a single one.
 fn seeds(count: u64, long: u64) -> Vec<u64> {
     if let Some(case) = env("FTLKIT_CASE") {
         return vec![case];

@@ -40,7 +40,7 @@ enum What {
     Operation(Operation),
     /// Ends with the last of what it follows.
     Join,
-    /// Ends so many nanoseconds after what it follows.
+    /// Ends this many nanoseconds after what it follows.
     Delay(u64),
     /// A moment that is known.
     Alarm(u64),

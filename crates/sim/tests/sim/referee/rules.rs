@@ -44,7 +44,7 @@ pub(crate) struct Rules {
     pub(crate) superblocks: Superblocks,
 }
 
-/// What is one block to the scheme: blocks of so many planes, on so many dies.
+/// What is one block to the scheme: blocks of this many planes, on this many dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superblocks {
     pub(crate) planes: u32,

@@ -232,8 +232,7 @@ pub(super) fn difference(case: &Case) -> Option<String> {
     std::fs::write(folder.path().join("trace.csv"), trace(case, &requests, &pace)).expect("written");
     let (simulated, run) = simulated(folder.path(), &study(case, &pace));
     let keeper = Keeper::referee(&case.geometry, case.rules);
-    let mut host = Host::new(&case.stack, (case.geometry, case.rules), case.logical_pages, keeper)
-        .expect("accepted");
+    let mut host = Host::new(&case.stack, (case.geometry, case.rules), case.logical_pages, keeper).expect("accepted");
     let refereed = host.run(&requests, &pace);
     assert_eq!(simulated.len(), refereed.len(), "{case}");
     // What a scheme spends may lie beside flash operations that take longer; and a serial device

@@ -5,7 +5,7 @@ use sim::{Control, SimError, parse_toml, run_study};
 /// The least that any machine allows: 65,536 operations under way.
 const LEAST: &str = "memory_limit = \"16MiB\"";
 
-/// What becomes of a host that writes so many bytes at a time with such a gap between, where few
+/// What becomes of a host that writes this many bytes at a time with such a gap between, where few
 /// operations may be under way: the writes that were served.
 fn served(host: &str, requests: u64, size: &str, gap: &str) -> Result<u64, SimError> {
     let text = format!(

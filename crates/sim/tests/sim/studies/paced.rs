@@ -9,12 +9,12 @@ const ERASE_NS: f64 = 3_500_000.0;
 /// a tenth of the time.
 fn light(gc: &str) -> (f64, f64) {
     let run = results(&format!(
-        "[device]\nchannels = 2\nplanes_per_die = 2\nblocks_per_plane = 96\npages_per_block = 24\npage_size = \"16KiB\"\n\
+        "[device]\nchannels = 1\ndies_per_channel = 1\nplanes_per_die = 4\nblocks_per_plane = 64\npages_per_block = 576\npage_size = \"16KiB\"\n\
          mapping_unit = \"4KiB\"\ncell = \"tlc\"\nprogramming = \"one_shot\"\nprogram_order = \"strict\"\nmulti_plane = true\n\
          superblock = \"die\"\nreads_first = true\nread_latency = \"50us\"\nprogram_latency = \"600us\"\n\
-         erase_latency = \"3500us\"\ntransfer_latency = \"10us\"\nspare = 0.2\n\
-         [workload.generator]\nrequests = 60_000\nunit = \"4KiB\"\nsizes = \"4KiB\"\nwrite_share = 0.8\n\
-         arrivals = {{ exponential = {{ mean = \"800us\" }} }}\n\
+         erase_latency = \"3500us\"\ntransfer_latency = \"10us\"\ncapacity = \"1600MiB\"\n\
+         [workload.generator]\nrequests = 60_000\nspan = \"1600MiB\"\nunit = \"4KiB\"\nsizes = \"4KiB\"\nwrite_share = 0.8\n\
+         arrivals = {{ bursty = {{ mean_gap = \"600us\", burst_gap = \"5us\", burst = 12 }} }}\n\
          [run]\nprecondition = \"steady\"\n[[ftl]]\nname = \"page\"\ngc = \"{gc}\"\n"
     ))
     .runs

@@ -26,7 +26,7 @@ fn burst(places: u64, requests: u64) -> String {
     )
 }
 
-/// The mean response of a queue of so many places in front of dies that take the units in turn,
+/// The mean response of a queue of this many places in front of dies that take the units in turn,
 /// each on a channel of its own.
 fn mean_of_queue(places: u64, requests: u64) -> f64 {
     let (mut taken, mut last, mut sum) = (0, 0, 0);

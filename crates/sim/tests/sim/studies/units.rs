@@ -5,6 +5,8 @@ use sim::RunResult;
 
 use super::{operations, results};
 
+const DIES: &str = "channels = 2\n        dies_per_channel = 2\n";
+
 /// Single requests on a device of 64 MiB.
 fn text(device: &str, workload: &str, rest: &str) -> String {
     format!(
@@ -70,7 +72,9 @@ fn small_units_on_large_pages_amplify_as_small_pages_do() {
         ["page:gc=whole", "dftl:gc=whole", "cdftl:gc=whole", "treeftl:gc=whole", "page:gc=whole+dynamic+lru:ram=64KiB"]
     {
         let rest = format!("[run]\nprecondition = \"fill\"\n[[ftl]]\nname = \"{ftl}\"");
-        let run = |device: &str| run(device, overwrites, &rest);
+        // On several dies, units fill a page before the die changes.
+        let one_die = "channels = 1\ndies_per_channel = 1\n";
+        let run = |device: &str| on_one_die_of(&format!("{one_die}{device}"), overwrites, &rest);
         let pages = run(&flash("4KiB", 96, 0.3, "program_order = \"strict\""));
         let units = run(&flash("16KiB", 24, 0.3, "mapping_unit = \"4KiB\""));
         let one_shot = "mapping_unit = \"4KiB\"\ncell = \"tlc\"\nprogramming = \"one_shot\"";
@@ -95,8 +99,13 @@ const ONE_SHOT_DIE: &str = r#"
 "#;
 
 fn on_one_die(keys: &str, workload: &str, rest: &str) -> RunResult {
-    let text = text(&flash("32KiB", 96, 0.2, keys), workload, rest);
-    results(&text.replace("channels = 2\n        dies_per_channel = 2\n", "")).runs.remove(0)
+    on_one_die_of(&flash("32KiB", 96, 0.2, keys), workload, rest)
+}
+
+fn on_one_die_of(device: &str, workload: &str, rest: &str) -> RunResult {
+    let text = text(device, workload, rest);
+    debug_assert!(text.contains(DIES));
+    results(&text.replace(DIES, "")).runs.remove(0)
 }
 
 #[test]
@@ -216,7 +225,7 @@ fn what_is_read_is_what_was_written_whatever_waits() {
 fn a_device_without_a_capacitor_fills_up_what_a_cut_would_take() {
     let overwrites = "requests = 30_000\nspan = \"64MiB\"\nwrite_share = 0.9\nsizes = \"4KiB\"";
     let one_shot = "cell = \"tlc\"\nprogramming = \"one_shot\"\nmapping_unit = \"4KiB\"\npower_loss_protection =";
-    for ftl in ["page", "dftl"] {
+    for ftl in ["page", "dftl:cmt=256KiB"] {
         let rest = format!("[run]\nprecondition = \"fill\"\nverify = true\n[[ftl]]\nname = \"{ftl}\"");
         let run = |protected| run(&flash("16KiB", 48, 0.3, &format!("{one_shot} {protected}")), overwrites, &rest);
         let [protected, exposed] = [true, false].map(run);
@@ -235,14 +244,16 @@ fn a_device_without_a_capacitor_fills_up_what_a_cut_would_take() {
 /// each page once.
 #[test]
 fn pages_read_in_order_are_sensed_once_each() {
-    let device = flash("16KiB", 64, 0.3, "mapping_unit = \"4KiB\"\nread_latency = \"50us\"\ntransfer_latency = \"10us\"");
+    let device =
+        flash("16KiB", 64, 0.3, "mapping_unit = \"4KiB\"\nread_latency = \"50us\"\ntransfer_latency = \"10us\"");
     let reads = "requests = 3_000\nspan = \"64MiB\"\nwrite_share = 0.0\nsizes = \"16KiB\"\nsequential_share = 1.0\nunit = \"16KiB\"";
-    for ftl in ["page", "dftl"] {
+    for ftl in ["page", "dftl:cmt=256KiB"] {
         let text = text(&device, reads, &FILLED.replace("\"page\"", &format!("\"{ftl}\"")));
         let iops = results(&text.replace("queue_depth = 1", "queue_depth = 32")).runs[0].iops.expect("requests");
-        // Four dies, each held for a sense and the transfer of a page.
+        // Four dies, each held for a sense and the transfer of a page. Two share a channel, and wait
+        // for it now and then.
         let expected = 4.0 / 60e-6;
         println!("{ftl}: {iops:.0} pages per second, {expected:.0} expected");
-        assert!((0.95..=1.001).contains(&(iops / expected)), "{ftl}: {iops} pages per second");
+        assert!((0.85..=1.001).contains(&(iops / expected)), "{ftl}: {iops} pages per second");
     }
 }

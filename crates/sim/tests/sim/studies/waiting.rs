@@ -105,7 +105,7 @@ fn waiting_for_a_bus_is_told_apart_from_waiting_for_a_die() {
     assert!(fast < 1000.0 && slow > 50_000.0 && slow < all, "{fast} {slow} of {all}");
 }
 
-/// Whether the device bears arrivals that come so many times faster.
+/// Whether the device bears arrivals that come this many times faster.
 fn bears(text: &str, speedup: f64) -> bool {
     let outcome = results(
         &text.replace("[workload.generator]", &format!("[workload]\nspeedup = {speedup}\n[workload.generator]")),

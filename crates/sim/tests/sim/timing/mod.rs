@@ -25,7 +25,7 @@ const COLLECTION: &str = "collection";
 /// Blocks of a plane.
 const BLOCKS: u32 = 4;
 
-/// A device of two planes a die whose operations are recorded.
+/// A device of two planes per die whose operations are recorded.
 struct Scenario {
     timing: EventTiming,
     dies_per_channel: u32,

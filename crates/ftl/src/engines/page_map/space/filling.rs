@@ -7,7 +7,7 @@
 //!
 //! **Why collecting still gains.** A collection moves pages to one stream, and fills up the block
 //! in which that ends by at most [`Exposure::most_padding`] pages. So a block is worth collecting
-//! only if it has more invalid pages than that, and a space is sure to hold so many pages less a
+//! only if it has more invalid pages than that, and a space is sure to hold this many pages less a
 //! block. Blocks of other streams are filled up once, until the host writes again.
 
 use std::ops::Range;

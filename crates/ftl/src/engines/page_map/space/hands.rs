@@ -142,7 +142,7 @@ impl PageSpace {
         &mut self.stepping
     }
 
-    /// So many valid pages of a block in hand, the first ones.
+    /// This many valid pages of a block in hand, the first ones.
     pub fn list_first(&self, pbn: Pbn, pages: u32, into: &mut Vec<Ppn>) {
         debug_assert_eq!(self.in_hand(self.die_of(pbn)), Some(pbn), "{pbn} is emptied step by step, and not in hand");
         into.clear();
@@ -179,7 +179,7 @@ impl PageSpace {
         (self.content_pages() / 8).max(1)
     }
 
-    /// Pages of the host's that a die can take before it has no free block for them, when so many
+    /// Pages of the host's that a die can take before it has no free block for them, when this many
     /// are to be moved to a stream.
     fn writable(&self, blocks: &BlockManager, die: u32, destination: Stream, left: u32) -> u32 {
         if self.takes_host_pages(destination) {
@@ -236,7 +236,7 @@ impl Hand {
     }
 }
 
-/// Pages of the host's until a block should be empty, if a die can take so many.
+/// Pages of the host's until a block should be empty, if a die can take this many.
 fn horizon(writable: u32, margin: u32) -> u32 {
     if writable > margin { writable - margin } else { writable.div_ceil(2).max(1) }
 }

@@ -10,7 +10,7 @@
 //! **Why a placement never fails.** Each die keeps a last free block that only its own collection
 //! may open ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages,
 //! so it needs at most that one and returns one. Where the pages of a block go to several streams,
-//! whoever empties it sees to it that the die has a free block for each of them that lacks room
+//! the caller ensures that the die has a free block for each of them that lacks room
 //! (`PageMapped::blocks_to_empty`). As long as the valid pages fit into
 //! `PageSpace::capacity_pages`, some die has either room in an open block or a closed block with an
 //! invalid page: otherwise every die were full of valid pages beyond that number. A collection
@@ -303,7 +303,7 @@ impl PageSpace {
         if self.has_room(die, stream) { Ok(()) } else { self.close(flash, blocks, pbn) }
     }
 
-    /// Whether so many pages of a stream, moved out of a block, open a free block of its die. The
+    /// Whether this many pages of a stream, moved out of a block, open a free block of its die. The
     /// block itself takes none, should it be open.
     pub fn opens_a_block(&self, out_of: Pbn, stream: Stream, pages: u32) -> bool {
         let die = self.die_of(out_of);
@@ -319,7 +319,8 @@ impl PageSpace {
         blocks.free_on(die) <= self.threshold + self.margin(blocks)
     }
 
-    /// Whether a die has less than so many free blocks more than those at which it should collect.
+    /// Whether a die has less than this many free blocks more than those at which it should
+    /// collect.
     pub fn is_short_of(&self, blocks: &BlockManager, die: u32, more: usize) -> bool {
         blocks.free_on(die) < self.threshold + self.margin(blocks) + more
     }

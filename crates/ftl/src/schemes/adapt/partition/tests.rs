@@ -18,9 +18,9 @@ impl Intervals {
         Self { partition: Partition::new(rules), area }
     }
 
-    /// An interval with so many allocated sequential blocks, so many of them merged in place, and
-    /// full merges of so many pages. Tells how many blocks the sequential area may have, and the
-    /// threshold for requests.
+    /// An interval with this many allocated sequential blocks, this many of them merged in place,
+    /// and full merges of this many pages. Tells how many blocks the sequential area may have, and
+    /// the threshold for requests.
     fn pass(&mut self, allocated: u32, in_place: u32, full: &[u32]) -> (u32, u32) {
         let before = (self.area.limit(), self.area.threshold_pages());
         (0..allocated).for_each(|_| self.partition.on_allocated());

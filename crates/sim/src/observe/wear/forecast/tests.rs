@@ -1,7 +1,7 @@
 use super::*;
 
-/// Each block of a device at four points of 1000 bytes: `erased` says a block's count after so many
-/// bytes.
+/// Each block of a device at four points of 1000 bytes: `erased` says a block's count after this
+/// many bytes.
 fn growth(blocks: u32, erased: impl Fn(u32, u64) -> u32) -> Growth {
     let bytes = [0, 500, 750, 1000];
     Growth { bytes, counts: bytes.map(|bytes| (0..blocks).map(|block| erased(block, bytes)).collect()) }
@@ -79,7 +79,7 @@ fn blocks_drawn_anew_drift_apart_as_the_root() {
     );
 }
 
-/// Whoever was erased more in the first half is erased less in the second.
+/// Blocks erased more in the first half are erased less in the second.
 #[test]
 fn levelling_holds_blocks_together() {
     let measured = growth(64, |block, bytes| match bytes {
