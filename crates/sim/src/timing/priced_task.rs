@@ -95,6 +95,12 @@ impl PricedTask {
         Self { pbn, die, chain, cause, course: CourseId::new(op as usize, price), gives_back: 0 }
     }
 
+    /// Whether it reads a unit whose page is in the register of its plane.
+    #[inline]
+    pub(super) fn only_moves(&self) -> bool {
+        self.course == CourseId::new(READ, Price(IN_REGISTER as u8))
+    }
+
     /// No operation: of what stays at a station, its number stands where a die's would.
     pub(super) fn at_station(number: u32) -> Self {
         Self::new(&Task::new(FlashOp::Read, Cause::Host, Pbn::new(0), number), Price(0))

@@ -58,7 +58,8 @@ impl EventTiming {
 
     /// Ready operations of the same kind and standing on other planes run beside the first, those
     /// that came first on their planes. Where planes are aligned, reads and programs do at the same
-    /// page of their blocks alone. No program joins before an earlier one of its block.
+    /// page of their blocks alone. No program joins before an earlier one of its block. Reads that
+    /// sense and those that only move join their like, so that no plane waits for another's sense.
     pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
         let alike = self.alike(index, first, standing);
         let Self { planes: Some(planes), programs, tasks, .. } = &*self else { return };
@@ -68,7 +69,9 @@ impl EventTiming {
             let is_next = |programs: &Programs| programs.is_next(task.task.pbn.get() as usize, details.place_in_block);
             details.plane != own && (task.class() != PROGRAM || programs.as_ref().is_none_or(is_next))
         };
-        let mut beside: Vec<u32> = planes.firsts(alike, may_begin).collect();
+        let only_moves = |number: u32| tasks.get(number).task.only_moves();
+        let is_like_first = |&number: &u32| only_moves(number) == only_moves(first);
+        let mut beside: Vec<u32> = planes.firsts(alike, may_begin).filter(is_like_first).collect();
         beside.sort_unstable_by_key(|&number| tasks.details(number).turn);
         for &number in &beside {
             self.take_out(index, number, standing);

@@ -69,6 +69,8 @@ struct Operation {
     to_block: Pbn,
     /// How long it would sense its page.
     sense_ns: u64,
+    /// Whether it reads a unit of a page that has been sensed.
+    only_moves: bool,
     die: usize,
     channel: usize,
     /// Of a program or an erase, what ends when it becomes ready.
@@ -399,6 +401,7 @@ impl Queues {
             to: task.page,
             to_block: task.pbn,
             sense_ns: if in_register { self.rules.moved_inside_ns } else { self.rules.sense(task.page) },
+            only_moves: in_register,
             die,
             channel,
             readiness,

@@ -250,8 +250,8 @@ fn pages_read_in_order_are_sensed_once_each() {
     for ftl in ["page", "dftl:cmt=256KiB"] {
         let text = text(&device, reads, &FILLED.replace("\"page\"", &format!("\"{ftl}\"")));
         let iops = results(&text.replace("queue_depth = 1", "queue_depth = 32")).runs[0].iops.expect("requests");
-        // Four dies, each held for a sense and the transfer of a page. Two share a channel, and wait
-        // for it now and then.
+        // Four dies, each held for a sense and the transfer of a page. Two share a channel, and
+        // wait for it now and then.
         let expected = 4.0 / 60e-6;
         println!("{ftl}: {iops:.0} pages per second, {expected:.0} expected");
         assert!((0.85..=1.001).contains(&(iops / expected)), "{ftl}: {iops} pages per second");

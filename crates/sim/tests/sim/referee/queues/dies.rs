@@ -205,7 +205,8 @@ impl Queues {
     }
 
     /// What is taken up together: the first, and of the same kind and standing the first of each
-    /// other plane, at its own flash page if planes are aligned. A copy is alone.
+    /// other plane, at its own flash page if planes are aligned. A copy is alone. The first read of
+    /// a plane joins only if it senses and the others do, or if it does not and nor do they.
     fn group(&self, first: Node, allowed: &[Node]) -> Vec<Node> {
         let mut group = vec![first];
         if !self.rules.multi_plane || self.operation(first).kind == Kind::Copy {
@@ -216,11 +217,13 @@ impl Queues {
             let operation = self.operation(node);
             (operation.kind, self.rules.has_precedence() && operation.is_awaited_read(), self.yields(operation))
         };
+        let mut stays_out = Vec::new();
         for &node in &allowed[1..] {
-            let is_other_plane = group.iter().all(|&other| plane(other) != plane(node));
+            let is_other_plane = group.iter().chain(&stays_out).all(|&other| plane(other) != plane(node));
             let may_join = is_other_plane && self.is_aligned(node, first) && self.is_first_program(node);
             if standing(node) == standing(first) && may_join {
-                group.push(node);
+                let is_like_first = self.operation(node).only_moves == self.operation(first).only_moves;
+                if is_like_first { &mut group } else { &mut stays_out }.push(node);
             }
         }
         group
