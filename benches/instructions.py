@@ -1,7 +1,7 @@
 """Count the instructions of a flash operation and compare with `instructions.json`.
 
 Speeds drift with the machine; instructions do not. Each row of the steady-state bench runs on a
-small device under valgrind (callgrind), once with so many requests and once with twice as many:
+small device under valgrind (callgrind), once with this many requests and once with twice as many:
 the difference is what the later ones cost, without start and preparation. A row that costs 3 % more
 than its kept figure fails.
 

@@ -100,7 +100,7 @@ class Batched(fk.Ftl):
         self.valid[ppns.start // self.size] += len(ppns)
 
     def forget(self, lpns):
-        """Nothing is known of logical pages any more."""
+        """Forget logical pages."""
         for old in self.where[lpns.start : lpns.stop]:
             if old != NOTHING:
                 self.owner[old] = NOTHING

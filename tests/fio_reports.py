@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 READ_REQUESTS = 8_000
 
 CAPACITY, PAGE, BLOCK = 96 << 20, 4096, 32
-"""What is known of a device: its size, its pages, and the pages of a block."""
+"""Known facts of a device: its size, its pages, and the pages of a block."""
 
 
 def drawn(seed: int, slower: int = 1, shape: tuple[int, int] | None = None) -> Json:

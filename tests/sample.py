@@ -179,7 +179,7 @@ def wear_map(mean: float, chance: random.Random) -> dict[str, Any]:
 
 
 def lifetime(written: float) -> dict[str, Any]:
-    """A forecast of so many bytes, on a device of 1.8 GiB under 5 years of warranty."""
+    """A forecast of this many bytes, on a device of 1.8 GiB under 5 years of warranty."""
     return {
         "written_bytes": round(written),
         "low_bytes": round(0.95 * written),

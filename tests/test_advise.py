@@ -696,7 +696,7 @@ def worst(front: list[tuple[float, float]], grid: list[tuple[float, float]]) -> 
 
 @pytest.mark.parametrize("seed", [1, 2, 3] if conftest.LONG else [1])
 def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path, seed: int) -> None:
-    """Over every doubling of the cache of two layers, on the part that is searched.
+    """Over every doubling of the cache of two layers, on the searched part.
 
     Of 8 seeds with 40 and with 80 trials the worst front was 2.9 % off there, and 7.1 % off on the
     part that was held out, where other stacks are best by as much.
@@ -800,7 +800,7 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
     # The device and its preparation tell of pages, too.
     printed, _, others = result.stdout.partition("\nMeasured on\n")
     assert "page" not in printed
-    assert "page" not in others.partition("How sure that is")[2].partition("Read with care")[0]
+    assert "page" not in others.partition("Confidence")[2].partition("Caveats")[0]
     assert "Nothing is compared with page, which could not be run: " in " ".join(result.stdout.split())
     assert "--ftl block --requests 3000 --set" in result.stdout
     result = call("advise", "fin1", "--ftl", "dftl", *tight)
@@ -823,7 +823,7 @@ def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp
     assert "0 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in " ".join(
         result.stdout.split()
     )
-    assert "with align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("To measure it again")[0]
+    assert "with align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("Measure it again")[0]
 
 
 def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
@@ -877,7 +877,7 @@ def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
     advice.result.whole = None
     again = answer(advice.query, advice.result)
     assert again is not None
-    assert any("there was no time to see whether these are like the whole" in doubt for doubt in again.doubts)
+    assert any("out of time to compare them with the whole" in doubt for doubt in again.doubts)
 
 
 def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
@@ -886,7 +886,7 @@ def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path:
     advice = answer(whole.query, whole.result)
     assert advice is not None
     assert not advice.is_held_out
-    assert "nothing was measured on the part that was held out" in advice.doubts[0]
+    assert "nothing was measured on the held-out part" in advice.doubts[0]
     assert all(json.loads(stack.measured.rows[0]["study"])["run"]["skip"] == 2_000 for stack in advice.stacks)
     assert any(caution.startswith("Out of time for ") for caution in advice.cautions)
 
@@ -966,8 +966,8 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     assert process.returncode == 130
     assert out.startswith("The search was stopped; best so far: ")
     text = " ".join(out.split())
-    assert "The search was stopped; this is what was found until then." in text
-    assert "nothing was measured on the part that was held out" in text
+    assert "The search was stopped; this is the best result so far." in text
+    assert "nothing was measured on the held-out part" in text
 
 
 def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[str]]) -> None:
@@ -999,7 +999,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--goal", "speed"], ["--goal speed: there is no such goal", "mean, p99, wa, life, ram"]),
         (
             ["--capacity", "4GiB", "--ram", "3KiB"],
-            ["--ram 3 KiB", "no stack that was tried takes so little", "dftl:cmt=64B takes least: 4.06 KiB"],
+            ["--ram 3 KiB", "no tried stack needs so little", "dftl:cmt=64B needs least: 4.06 KiB"],
         ),
         (["--ram", "lots"], ["--ram lots: is no size", "KiB"]),
         (["--ram", "256"], ["--ram 256: must be a size with a unit", "256KiB"]),
@@ -1019,7 +1019,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--requests", "50"], ["50 requests", "too few"]),
         (["--goal", "p99", "--requests", "2000"], ["--goal p99: 667 of the 2,000 requests", "Give 3,000 requests"]),
         (["--set", "dftl.cmt=64KiB"], ["--set dftl.cmt=64KiB", "--ftl dftl:cmt=64KiB"]),
-        (["--set", "run.skip=5"], ["--set run.skip=5", "held out"]),
+        (["--set", "run.skip=5"], ["--set run.skip=5", "held-out part"]),
         (["--report", "-"], ["--report -"]),
         (["--store", "full"], ["full", "not empty"]),
         (["--report", "no/r.html"], ["cannot write no/r.html"]),

@@ -59,7 +59,7 @@ def run(stack: str, chance: random.Random, overloaded: float) -> Measured:
 
 
 def again(measured: Measured, chance: random.Random) -> Measured:
-    """The stack on the part that was held out, where another may be best."""
+    """The stack on the held-out part, where another may be best."""
     moved = {
         metric: measured.rows[0][metric] * chance.choice((1.0, 1.0, 1.0004, 0.994, 0.97, 1.3)) for metric in METRICS
     }
@@ -72,7 +72,7 @@ class Case:
 
     advice: Answer
     first: dict[str, Measured]
-    """What was run on the part that was searched."""
+    """What was run on the searched part."""
 
     @property
     def metric(self) -> str:
@@ -152,7 +152,7 @@ def test_none_is_advised_that_another_beats_with_no_more_ram() -> None:
             there = cost(case.first[other.stack], metric) / cost(case.first[mine.stack], metric)
             if other is mine or other.is_behind > mine.is_behind or ram(other) > ram(mine):
                 continue
-            # What the RAM of the advised one bought on the part that was searched is more.
+            # What the RAM of the advised one bought on the searched part is more.
             assert here * NOTHING >= 1 or there * here > 1, case.said
             if ram(other) < ram(mine):
                 assert here >= 1 or there >= NOTHING, case.said
@@ -195,7 +195,7 @@ def test_ram_that_bought_something_on_the_part_that_was_searched_alone_is_told()
     seen = 0
     for case in cases():
         mine, metric = case.advice.advised.measured, case.metric
-        for found in re.finditer(r"With less RAM, (\S+) takes [^;]*(; on the part that was searched )?", case.said):
+        for found in re.finditer(r"With less RAM, (\S+) takes [^;]*(; on the searched part )?", case.said):
             there = cost(case.first[found[1]], metric) / cost(case.first[mine.stack], metric)
             less = next(stack.measured for stack in case.candidates if stack.stack == found[1])
             assert ram(less) < ram(mine)
@@ -314,7 +314,7 @@ def test_what_differs_by_less_than_a_thousandth_is_as_fast() -> None:
         ({"is_turned": False}, "not every other setting of the best was tried"),
         ({"is_rivalled": False}, "page with a write buffer of as much RAM was not tried"),
         ({"is_shared": False}, "not every way to share the RAM between caches and buffers was tried"),
-        ({"finalists": {}}, "nothing was measured on the part that was held out"),
+        ({"finalists": {}}, "nothing was measured on the held-out part"),
     ],
 )
 def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str) -> None:

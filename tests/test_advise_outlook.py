@@ -52,7 +52,7 @@ def test_a_life_is_told_only_where_it_is_known_or_was_asked_for(trace: str) -> N
     quiet = run("treeftl:ram=8KiB", erases_mean=0.25, pages_programmed=0, life_bytes=None)
     assert life.sentences(Query(trace), quiet, run("page", life_bytes=None)) == []
     (line,) = life.sentences(Query(trace, goal="life"), quiet, None)
-    assert line.startswith("Its life is at least what its run wrote")
+    assert line.startswith("Its life is at least the bytes of its run")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     result = wide(rungs=[Rung(133_333, tried={stack.stack: stack for stack in stacks})])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for text in conditions.in_ram(Query(trace), result, stacks[1])]
     assert told == [
-        "This is all the RAM that was searched (26 MiB); more may be faster.",
-        "It works as a write cache: for each byte that the host writes flash programs 0.38.",
-        "A power cut loses data that treeftl holds in RAM and the host has not flushed.",
+        "RAM was searched up to 26 MiB; more may be faster.",
+        "It works as a write cache: flash programs 0.38 per byte written by the host.",
+        "A power cut loses unflushed data in RAM of treeftl.",
     ]
     assert conditions.in_ram(Query(trace), result, stacks[0]) == told[1:], "more was tried"
     assert conditions.in_ram(Query(trace, ram_bytes=26 << 20), result, stacks[1]) == told[1:], "it was asked for"

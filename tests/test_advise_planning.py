@@ -342,7 +342,7 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
 
 
 def test_what_leads_only_on_the_whole_is_tried_there_with_its_ram_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    # On shorter prefixes so many mappings lead that none but these is tried so.
+    # On shorter prefixes this many mappings lead that none but these is tried so.
     others = ("cdftl", "rftl", "fast", "bast", "aps", "kast")
     _, found = searched(monkeypatch, Buffered(1.0, others), None, trials=60)
     first, last = found.rungs[0], found.last
@@ -418,7 +418,7 @@ def test_the_held_out_part_runs_each_family_and_default_or_there_was_not_enough_
 
 
 def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be the better one on the part that is held out."""
+    """It may be the better one on the held-out part."""
 
     def response_ns(stack: str) -> float:
         size = sum(values.size(size_text) or 0 for size_text in re.findall(r"=(\w+B)", stack)) / KIB
@@ -443,7 +443,7 @@ class Lasting(Machine):
 
 
 class Forecasting(Lasting):
-    """One on which a life is forecast from so many requests on, and not before."""
+    """One on which a life is forecast from this many requests on, and not before."""
 
     def __init__(self, us: float, least: int) -> None:
         super().__init__(lambda _: us, lambda stack: 1e5 + len(stack))

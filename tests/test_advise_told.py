@@ -150,7 +150,7 @@ def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served
     short = call(*arguments, "--store", tmp_path / "refused")
     assert short.exit_code == 2, short.output
     errors = " ".join(short.stderr.split())
-    assert "--goal life: no life is forecast from the part that is searched" in errors
+    assert "--goal life: no life is forecast from the searched part" in errors
     match = re.search(r"Serve the trace several times \(--repeat (\d+)\)", errors)
     assert match, errors
     assert 10 < int(match[1]) < 100
@@ -161,7 +161,7 @@ def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served
     text = " ".join(completed.stdout.split())
     assert "is a forecast from the erases of the run" in text
     assert "at least" not in text.partition("stack RAM")[0]
-    again = f"The trace is served {match[1]} times, so the requests that were held out are those that were searched"
+    again = f"The trace is served {match[1]} times, so the held-out requests are the searched ones again"
     assert again in text
     assert f"--repeat {match[1]}" in text
 
@@ -189,7 +189,7 @@ def measured_again(advice: Answer, call: Callable[..., Result], store: Path) -> 
 def test_what_is_not_held_out_is_measured_again_where_it_was_measured(
     tmp_path: Path, call: Callable[..., Result]
 ) -> None:
-    """On the same device, though the part that was searched spans less than the whole."""
+    """On the same device, though the searched part spans less than the whole."""
     trace = tmp_path / "t.csv"
     trace.write_text("".join(f"{row},write,{(row * 7 % 300 + (row > 200) * 9000) * 4096},8192\n" for row in range(300)))
     options: Any = {"columns": "time:s, op, offset:B, size:B"}
@@ -266,7 +266,7 @@ def test_where_the_whole_part_was_not_reached_the_held_out_figures_choose(whole:
 
 
 def with_a_rival(whole: Answer, lead: float, **columns: Any) -> tuple[str, str]:  # noqa: ANN401 - columns of a run
-    """Let another stack than the advised be so many times as fast on the held-out part."""
+    """Let another stack than the advised be this many times as fast on the held-out part."""
     result, best = whole.result, whole.advised.stack
     other = next(measured for measured in result.finalists if measured not in (best, "page"))
     mine = result.finalists[best].rows[0]["response_mean_ns"]
@@ -280,15 +280,15 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     best, other = with_a_rival(whole, 1.24)
     advice = again(whole)
     assert advice.advised.stack == other
-    assert advice.sentences[0].startswith(f"Too few trials; best so far: {other} (on the part that was searched ")
+    assert advice.sentences[0].startswith(f"Too few trials; best so far: {other} (on the searched part ")
     assert said(advice, f"{best} won the search but lost on held-out requests: ")
     with_a_rival(whole, 1.04)
     assert again(whole).sentences[0].startswith(f"Take {other}: "), "so little is no reason for doubt"
-    assert any("had a share in the choice" in doubt for doubt in advice.doubts)
+    assert any("influenced the choice" in doubt for doubt in advice.doubts)
 
 
 def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
-    """Let the response of a stack on the searched part be so many times that of another."""
+    """Let the response of a stack on the searched part be this many times that of another."""
     tried = whole.result.last.tried
     rows = [row | {"response_mean_ns": factor * mean(tried[of])} for row in tried[stack].rows]
     tried[stack] = replace(tried[stack], rows=rows)
@@ -331,7 +331,7 @@ def test_ram_that_buys_something_on_one_part_is_not_left_out_and_it_is_said_wher
     told = again(whole)
     assert told.advised.stack == best
     there = f"{units.share(factor - 1)} slower than {best}"
-    assert any(f"{other} " in each and f"; on the part that was searched {there}" in each for each in told.sentences)
+    assert any(f"{other} " in each and f"; on the searched part {there}" in each for each in told.sentences)
 
 
 def test_where_the_search_was_cut_ram_that_bought_something_on_a_prefix_is_not_left_out(whole: Answer) -> None:
@@ -398,7 +398,7 @@ def test_a_search_cut_short_says_best_so_far_first(whole: Answer) -> None:
     result.is_surveyed = True
     assert first(query, result).startswith("Take ")
     result.finalists = {}
-    assert "(nothing was measured on the part that was held out)" in first(query, result)
+    assert "(nothing was measured on the held-out part)" in first(query, result)
 
 
 def first(query: Query, result: SearchResult) -> str:
@@ -471,7 +471,7 @@ def test_few_requests_are_told_whatever_the_goal(whole: Answer) -> None:
 
 
 def erasing(measured: Measured, erases: int, stop: str = "none") -> Measured:
-    """Runs that erased so many blocks, and say nothing else of a new device."""
+    """Runs that erased this many blocks, and say nothing else of a new device."""
     rows = []
     for row in measured.rows:
         document = json.loads(row["document"])
@@ -577,7 +577,7 @@ def test_a_bound_of_a_life_is_neither_a_loss_nor_a_win(whole: Answer) -> None:
     assert advice.advised.stack == best, "a faster one is not known to live as long"
     assert said(advice, f"Of the life of {best} only a bound is known, which is no estimate")
     text = units.typed(" ".join(advice.sentences))
-    assert f"On the part that was searched both had a figure: {best} 2.00 TB and page 1.00 TB" in text
+    assert f"On the searched part both had a figure: {best} 2.00 TB and page 1.00 TB" in text
     assert "With less RAM" not in text
 
 

@@ -197,7 +197,7 @@ def test_too_little_ram_says_which_unit_would_do_or_that_none_does(tmp_path: Pat
     table = filled("7450-like")
     least = least_ram({"page": "page"}, table | {"mapping_unit": 16_384}, None)["page"]
     query = Query("fin1", device="7450-like", options=options("7450-like"), ram_bytes=int(least), ftl="page", trials=1)
-    with pytest.raises(UserError, match=r"--ram .*page takes least.*at least that\. .* With a larger mapping unit"):
+    with pytest.raises(UserError, match=r"--ram .*page needs least.*at least that\. .* With a larger mapping unit"):
         search_stacks(query, Store(tmp_path, create=True, lazily=True), Local())
     with pytest.raises(UserError, match="a program buffer of 384 KiB, and a program unit of 192 KiB for each block"):
         search_stacks(query, Store(tmp_path, create=True, lazily=True), Local())

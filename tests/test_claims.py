@@ -123,7 +123,7 @@ def test_requests_that_arrive_at_once_need_a_closed_loop() -> None:
     results = fk.compare(**options)
     assert results.document["workload"]["duration_ns"] == 0
     cautions = [caution for caution in results.verdict.cautions if "arrive" in caution]
-    told = "All requests arrive at once, so response times tell how many there are. Use a closed loop"
+    told = "All requests arrive at once, so response times only reflect their number. Use a closed loop"
     assert cautions == [f"{told} (--loop closed, in a study host.loop)."]
     assert not any("arrive" in caution for caution in fk.compare(**options, loop="closed").verdict.cautions)
 

@@ -1,4 +1,4 @@
-"""`ftlkit mount`: real programs on the files of an image, and what is left when it is killed."""
+"""`ftlkit mount`: real programs on the files of an image, and its state after a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress: one line a run, in the stage it is in, with a rate and the time left."""
+"""Progress: one line per run, in the stage it is in, with a rate and the time left."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path:
     )
     done.page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    overloaded = page.partition("What was overloaded")[2].partition("</section>")[0]
+    overloaded = page.partition("Overloaded runs")[2].partition("</section>")[0]
     assert overloaded.count("<li>") == 2
     assert "<li>fin1, BAST, group_blocks 4, workload.speedup 10000</li>" in overloaded
 

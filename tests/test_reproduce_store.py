@@ -144,7 +144,7 @@ def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
     failed = " ".join(result.stdout.split())
     assert "failed: slc-small, fin1, SAST, group_blocks=1, device.spare=0.01, seed 1: " in failed
     page = (tmp_path / "tiny.html").read_text(encoding="utf-8")
-    assert "What failed" in page
+    assert "Failed runs" in page
     assert page.count("a run failed: ") == 2
     again = call("reproduce", "tiny.toml", "--out", "again.html")
     assert "8 runs: 8 were in ftlkit-results, 4 failed" in again.stderr

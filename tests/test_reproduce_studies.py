@@ -93,8 +93,8 @@ def test_the_study_of_waftl_gives_all_its_figures_and_judges_all_its_claims_on_a
     }
     for name in {name for name, _ in written}:
         assert written[name, "DFTL"] > 1.1 * written[name, "DFTL, batching"] > 0, name
-    # The tables of the paper are told at full size in the study; here each is four bytes a page of
-    # 32 MiB.
+    # The tables of the paper are told at full size in the study; here each is four bytes per page
+    # of 32 MiB.
     tables = {point.variant: point.value("mapping_table_bytes") for point in done.points if point.sweep == "full size"}
     assert tables["page"] == tables["DFTL"] == 4 * 8192
     for point in done.points:

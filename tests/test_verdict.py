@@ -93,7 +93,7 @@ def test_a_terminal_says_eight_sentences_the_cautions_first_and_how_many_more_th
     said = [sentence for _, sentences in parts for sentence in sentences]
     assert len(said) == MOST - 1
     assert len(said) + left == sum(len(sentences) for _, sentences in made.parts)
-    assert parts[-1] == made.parts[-1] == ("Read with care", made.cautions)
+    assert parts[-1] == made.parts[-1] == ("Caveats", made.cautions)
     document["runs"] = document["runs"][:1]
     assert verdict(fk.Results(document)).brief == (verdict(fk.Results(document)).parts, 0)
 
@@ -161,7 +161,7 @@ def erase_nothing(run: Run) -> None:
 
 
 def serve(document: Document, count: int) -> None:
-    """Let every run have so many reads and writes."""
+    """Let every run have this many reads and writes."""
     for run in document["runs"]:
         run["response_ns"]["all"]["count"] = count
 
@@ -236,7 +236,7 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     set_mean(by_label(document)["block"], 1.0, 1)
     text = of(document)
     assert "page answers fastest" in text, "whatever response times a queue gave"
-    assert "More requests arrive than block can serve" in text
+    assert "Offered load exceeds the throughput of block" in text
     assert "block does not keep up with the arrivals of 1.00 k requests per second." in text
     assert "Requests per second that were served: block 1.50 k." in text
 
@@ -268,7 +268,7 @@ def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
     serve(document, 999)
     text = of(document)
     assert "leads at the 99th percentile" not in text
-    assert "Requests are too few to rank by the 99th percentile: see Read with care." in text.partition("\n")[0]
+    assert "Requests are too few to rank by the 99th percentile: see Caveats." in text.partition("\n")[0]
     del document["runs"][1:]
     assert "99 % of requests" not in of(document)
     document["runs"][0]["response_ns"]["all"]["count"] = 1_000
@@ -349,11 +349,11 @@ def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdi
     assert words not in of(document), "a device in its steady state may have such blocks"
     document["study"]["run"]["precondition"] = "fill"
     text = of(document)
-    assert "the host wrote 25.4 % of the device's logical pages, and collecting and merging copied" in text
+    assert "the host wrote 25.4 % of the device's logical pages, and GC and merges copied" in text
     assert words in text
     assert "Precondition the device to a steady state (--precondition steady, in a study run.precondition)" in text
     headline = text.partition("\n")[0]
-    assert headline.endswith("Collecting and merging cost page hardly anything yet: see Read with care.")
+    assert headline.endswith("GC and merges cost page hardly anything yet: see Caveats.")
     page["host_pages_written"] = 480_000
     assert words not in of(document), "the host wrote more than the device holds"
 
@@ -366,7 +366,7 @@ def test_a_trace_that_overwrites_whole_blocks_is_not_ranked_without_caution(tmp_
         workload = {"trace": str(trace), "format": "spc"}
         return fk.compare(workload, "page,fast", capacity="64MiB", precondition=precondition).verdict.headline
 
-    assert "Collecting and merging cost page and fast hardly anything yet" in headline("fill")
+    assert "GC and merges cost page and fast hardly anything yet" in headline("fill")
     assert "hardly anything" not in headline("steady")
 
 

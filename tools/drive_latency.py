@@ -56,8 +56,8 @@ class Drive:
 
     Physical GiB are those at which greedy collection has the drive's write amplification
     (`docs/device-truth.md`). A device of the same utilisation stands for the drive: it has
-    `blocks` of `pages` flash pages a plane. An erase takes as much less time as a block is shorter,
-    so that erases take the same share of a die's time.
+    `blocks` of `pages` flash pages per plane. Erases are shortened in proportion to the block, so
+    that they take the same share of a die's time.
     """
 
     name: str
@@ -248,7 +248,7 @@ SCALES = ((524, 24), (524, 48), (262, 48))
 
 
 def scale() -> str:
-    """The 7450 PRO with other numbers of blocks, and of pages a block, as Markdown."""
+    """The 7450 PRO with other numbers of blocks, and of pages per block, as Markdown."""
     told = ("offered_writes_per_s", *SHOWN)
     head = ("blocks × pages", *HEAD)
     lines = [head, ("---",) * len(head)]

@@ -140,7 +140,7 @@ def number(value: float) -> str:
 
 
 def scale() -> Table:
-    """Blocks and pages a block change little; what is left is in the closed form."""
+    """Blocks and pages per block change little; what is left is in the closed form."""
     rows = []
     for blocks, pages in ((64, 256), (256, 256), (1024, 256), (256, 64), (256, 512), (256, 1024)):
         ours = Device(0.875, blocks, pages).amplification()

@@ -4,7 +4,7 @@ The version stands in Cargo.toml, for all crates, and with the dependencies of t
 other; in Cargo.lock; in CITATION.cff. The Python package takes it from its crate. CHANGELOG.md gets
 the version and the day as the heading of what was unreleased, and an empty list on top.
 
-Nothing is committed or published: what is left to do is printed.
+Nothing is committed or published: the next steps are printed.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ use tempfile::TempDir;
 pub const PROMISED_S: f64 = 300.0;
 /// Transactions of postmark.
 pub const TRANSACTIONS: u64 = 10_000_000;
-/// Stacks that serve them: a map of pages alone, and with the levelling that heeds what is said of
-/// files.
+/// Stacks that serve them: a map of pages alone, and with levelling by file types.
 pub const STACKS: [&str; 2] = ["page", "page+saw"];
 
 const SEED: u64 = 1;

@@ -18,7 +18,7 @@ _STOPPED = b"Stopped. Nothing was written.\n"
 
 def main() -> None:
     """Run the command with the process's arguments."""
-    # Whoever starts a command in the background has the signal ignored, and then it stays so.
+    # Shells ignore the signal for commands in the background, and then it stays so.
     is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_heard:
         signal.signal(signal.SIGINT, _stop)

@@ -25,8 +25,8 @@ use crate::wear::levelling::{Backend, WearLevelling};
 use crate::write_buffer::policy::{BufferPolicy, BufferRoom};
 use crate::write_buffer::write_back::WriteBuffer;
 
-/// A flash translation layer with all that belongs to it. `out` and `data` hold one element a page
-/// of the request. It may be moved to another thread.
+/// A flash translation layer with its wear policy and write buffer. `out` and `data` hold one
+/// element a page of the request. It may be moved to another thread.
 pub struct Drive<D: Device> {
     mapping: Box<dyn Mapping<D>>,
     wear: Option<WearLevelling>,

@@ -69,7 +69,7 @@ pub(crate) struct Cache<V> {
     /// Dirty pages, and clean ones of tables and folders.
     pages: HashMap<u64, Box<Page>>,
     dirty: BTreeMap<u64, Dirty>,
-    /// Pages that were freed since everything was safe.
+    /// Pages freed since the last successful sync.
     freed: BTreeSet<u64>,
     /// Where the first data of files lie, for writing in order where there is no journal.
     data: u64,

@@ -1,7 +1,7 @@
 //! Why there is no result, by the person who has to act: the user, or the scheme's author.
 //!
 //! Everything a user can mend is a paragraph with the key, the value, the limit and the next step.
-//! A bug of a translation layer comes with all that replays it: label, seed, geometry and the
+//! A bug of a translation layer comes with everything to replay it: label, seed, geometry and the
 //! number of the request.
 
 use flash::Lpn;

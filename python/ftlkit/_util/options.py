@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Option:
-    """What is said of an option, beside the type of the field that it annotates."""
+    """Help and metadata of an option, beside the type of the field that it annotates."""
 
     help: str
     metavar: str | None = None

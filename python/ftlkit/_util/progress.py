@@ -96,7 +96,7 @@ def _pace_text(done: float, total: float, pace: _Pace) -> str:
 
 
 def stages(state: State) -> list[tuple[str, str, int, int]]:
-    """One line a run, as (run, label, done, total): first preconditioning, then the run.
+    """One line per run, as (run, label, done, total): first preconditioning, then the run.
 
     The survey of the workload is shown only while it is all there is.
     """

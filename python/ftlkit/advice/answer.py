@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 2
-"""So many ties are named."""
+"""Most ties to name."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Answer:
     stacks: list[StackResult]
     """The stacks with figures, by ascending RAM."""
     is_held_out: bool
-    """Whether the figures are of the held-out part; else of the part that was searched."""
+    """Whether the figures are of the held-out part; else of the searched part."""
     sentences: list[str]
     """The advice, the first sentence alone if need be."""
     doubts: list[str]
@@ -126,7 +126,7 @@ class Answer:
         """The stacks of a short table: the front of the goal's metric, and what belongs beside it.
 
         Beside it belong the advised stack, the reference, and what beats a figure of the table.
-        Whoever sees that a figure is beaten also sees by which stack.
+        A figure shown as beaten comes with the stack that beats it.
         """
         metric = self.query.metric
         shown = [
@@ -251,7 +251,7 @@ def _figures(query: Query, result: SearchResult) -> tuple[dict[str, Measured], b
     finished = {stack: measured for stack, measured in result.finalists.items() if measured.rows}
     candidates = [measured.point(query.metrics) for measured in finished.values() if _may_be(query, result, measured)]
     if candidates:
-        # RAM that buys nothing there may buy something on the part that was searched.
+        # RAM that buys nothing there may buy something on the searched part.
         chosen = best
         if is_decided_on_held_out_part(query, result):
             chosen = [point.stack for point in ranked(candidates, query, slack=1.0)]
@@ -344,7 +344,7 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
 
 
 def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool, is_tied: bool) -> list[str]:
-    """That the held-out part refutes the search's choice or ties, or that its RAM buys nothing."""
+    """That the search's choice lost or tied on the held-out part, or that its RAM buys nothing."""
     metric = query.metric
     if chosen is best:
         return []
@@ -427,13 +427,13 @@ def _buffer(best: Measured) -> list[str]:
 
 
 def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:
-    """What the RAM of the best bought on the part that was searched, where it bought more there."""
+    """What the RAM of the best bought on the searched part, where it bought more there."""
     there = searched_ratio(metric, less, best, searched, unknown=1.0)
     here = ratio(less.point([metric]).costs[metric], best.point([metric]).costs[metric])
     if there < NOTHING or (there <= 1 + NEAR and here >= NOTHING):
         return ""
     compared = phrasing.against(metric, searched[less.stack], searched[best.stack], best.stack)
-    return f"; on the part that was searched {compared}" if compared else ""
+    return f"; on the searched part {compared}" if compared else ""
 
 
 def _leaders_beside(query: Query, best: Measured, others: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -474,7 +474,7 @@ def _better(metric: str, best: Measured, better: Sequence[Measured], searched: M
     ram = units.size(other.mean("ram_bytes"))
     return [
         (
-            f"It was chosen on the part that was searched; on the held-out part {other.stack} was better: "
+            f"It was chosen on the searched part; on the held-out part {other.stack} was better: "
             f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM, "
             f"{phrasing.against(metric, other, best, best.stack)}{_bought_there(metric, other, best, searched)}{more}."
         )

@@ -232,7 +232,7 @@ def leading(metric: str, stacks: Sequence[Measured]) -> Measured | None:
 def refuting(
     metric: str, chosen: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]
 ) -> Measured | None:
-    """The stack by which the held-out part refutes the choice of the search, or None.
+    """The stack that beats the search's choice on the held-out part, or None.
 
     `better` are those that were better there, the best first. One refutes it whose figure is lower
     by more than `NOTHING`, so that no row of the table is better than the advised one. One that

@@ -36,19 +36,19 @@ _SLOWEST = 4.0
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
 FIRST_HELD_OUT = 2
-"""So many stacks run on the held-out part whatever time is left."""
+"""Number of stacks that run on the held-out part in any case."""
 _OFF = 5.0
 """The factor by which a time is off at most."""
 RESERVED = 5
-"""For so many finalists time is reserved while the search goes on."""
+"""Number of finalists for which the search reserves time."""
 _SCARCE, _FITS, _AS_LONG = 0.25, 0.7, 2.0
 """Where the defaults take more of the time on the held-out part, they are measured there first.
 
-That is if they take no more than so much of what is left, or whole runs at most so many times as
+That is if they take no more than so much of what is left, or whole runs at most this many times as
 long as those on the first prefix.
 """
 _SLOWER = 2.0
-"""Others take so many times as long as the reference, where nothing else is known of them."""
+"""Assumed time of another stack as a multiple of the reference's, without a measurement."""
 _REQUIRED = 0.4
 """The most of the time that is reserved for what is held out whatever else is."""
 _LATE = 1.5
@@ -217,7 +217,7 @@ class RunTimes:
         return takes_s > self._clock.part_s(_SCARCE) and fits
 
     def runs_s(self, rung: Rung, stacks: Sequence[str], requests: int) -> float:
-        """About how long stacks take over so many requests, by their runs on a prefix."""
+        """Estimated time of stacks over this many requests, by their runs on a prefix."""
         known = sum(stack in rung.tried or self._result.known(stack) is not None for stack in stacks)
         beside_s = known * self._beside_s / max(1, self._runs) / self._executor.checks
         return beside_s + self._served_s(rung, stacks, requests)
@@ -257,7 +257,7 @@ class RunTimes:
         return self.runs_s(rung, stacks, requests) + self.held_out_s(rung, stacks)
 
     def again_s(self, rung: Rung, stack: str, many: int) -> float:
-        """About how long so many stacks like one take over the same prefix."""
+        """Estimated time of this many stacks like one over the same prefix."""
         return self.runs_s(rung, [stack] * many, rung.requests)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 _WIDER = 1.1
-"""From so many times its device on, the span of a trace that is placed densely is named."""
+"""From this ratio of span to device on, the span of a densely placed trace is named."""
 _ALL = 0.95
 """From this share of the most RAM that was tried on, a stack takes all of it."""
 _HARDLY = 0.01
@@ -101,18 +101,16 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     ram = best.mean("ram_bytes") or 0.0
     if query.ram_bytes is None and query.goal != "ram" and ram >= _ALL * _most_ram(result, best.stack):
         better = "faster" if query.metric == query.response else "better"
-        sentences.append(f"This is all the RAM that was searched ({units.size(ram)}); more may be {better}.")
+        sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
     lost = lost_in_a_cut(best.stack)
     if not lost:
         return sentences
     amplification = best.mean("write_amplification")
     if amplification is not None and amplification < 1:
         sentences.append(
-            "It works as a write cache: for each byte that the host writes flash programs "
-            f"{units.plain(amplification)}."
+            f"It works as a write cache: flash programs {units.plain(amplification)} per byte written by the host."
         )
-    holds = "holds" if len(lost) == 1 else "hold"
-    sentences.append(f"A power cut loses data that {' and '.join(lost)} {holds} in RAM and the host has not flushed.")
+    sentences.append(f"A power cut loses unflushed data in RAM of {' and '.join(lost)}.")
     return sentences
 
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 _TENFOLD = 10.0
-"""From so many times on a share is told as a factor."""
+"""From this value on, a share is shown as a factor."""
 _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
-"""So many of the stacks that were not measured are named."""
+"""Most unmeasured stacks to name."""
 _OF_THE_TRACE = ("misaligned", "repeated")
 """Kinds of caution that hold for every run of a trace."""
 _NUMBERS = {2: "Two", 3: "Three"}
@@ -78,20 +78,20 @@ def doubts(
                 else "it does as well with less RAM on both parts"
             )
             sentences.append(
-                f"{best.stack} is advised since {why}. So its figures had a share in the choice, and on requests that "
-                "nothing has seen it may gain less."
+                f"{best.stack} is advised since {why}. So its figures influenced the choice, and it may gain less on "
+                "unseen requests."
             )
     else:
         sentences.append(
             f"Chosen and measured on requests {rung.requests // WARM_UP + 1:,}–{rung.requests:,}, with one seed: "
-            f"nothing was measured on the part that was held out{_why_not(result)}."
+            f"nothing was measured on the held-out part{_why_not(result)}."
         )
     sentences += _likeness(query, result)
-    noise = "An interval tells the noise of the seeds, and nothing of how another workload would differ."
+    noise = "Intervals show the noise of the seeds, not differences between workloads."
     if result.seeds == 1 or not is_held_out:
         noise = "One seed was run, so there is no error estimate."
     elif not any(measured.is_drawn for measured in figures.values()):
-        noise = "The runs of all seeds are the same, and say nothing of how another workload would differ."
+        noise = "Runs of all seeds are identical, so they show no noise; other workloads may differ."
     dry = " The proposals ended since none was new." if result.dry else ""
     return [*sentences, noise, f"{_tried(result)}; others exist, and one may be better.{dry}"]
 
@@ -103,9 +103,7 @@ def _seen_before(query: Query) -> list[str]:
     if repeat < 2:
         return []
     are = "may be" if "requests" in workload else "are"
-    return [
-        f"The trace is served {repeat} times, so the requests that were held out {are} those that were searched, again."
-    ]
+    return [f"The trace is served {repeat} times, so the held-out requests {are} the searched ones again."]
 
 
 def _tried(result: SearchResult) -> str:
@@ -162,11 +160,11 @@ def _likeness(query: Query, result: SearchResult) -> list[str]:
         return []
     prepared = " on a device in a steady state" if rung.precondition else ""
     if result.whole is None:
-        unseen = "there was no time to see whether these are like the whole part that is searched."
+        unseen = "out of time to compare them with the whole searched part."
         return [f"Stacks were first tried on {rung.requests:,} requests; {unseen}"]
     compared = " and ".join(
         f"{phrasing.named(metric)} {phrasing.value(metric, phrasing.of(metric, measured))} "
-        f"(on the whole part that is searched {phrasing.value(metric, phrasing.of(metric, result.whole))})"
+        f"(on the whole searched part {phrasing.value(metric, phrasing.of(metric, result.whole))})"
         for metric in (query.response, "write_amplification")
         if phrasing.of(metric, result.whole) is not None
     )
@@ -174,7 +172,7 @@ def _likeness(query: Query, result: SearchResult) -> list[str]:
     if result.unlike:
         stacks = " and ".join(result.unlike)
         unlike = (
-            f" {stacks} did otherwise there than on the whole, which may mislead the choice; there was no time to try "
+            f" {stacks} behaved differently there than on the whole, so the choice may be wrong; out of time to try "
             "all stacks on the whole."
         )
     return [
@@ -191,7 +189,7 @@ def _chosen_there(query: Query, result: SearchResult, best: Measured) -> list[st
     if not searched:
         return []
     other = same if searched[0].stack == best.stack else f" By the search alone it would have been {searched[0].stack}."
-    return [f"Of the stacks that were measured there, the held-out figures chose, so they are not unseen by it.{other}"]
+    return [f"The held-out figures made the choice, so they are not independent of it.{other}"]
 
 
 def _both_parts(query: Query, result: SearchResult, best: Measured, figures: Mapping[str, Measured]) -> list[str]:
@@ -251,7 +249,7 @@ def better_there(query: Query, result: SearchResult, best: Measured, figures: Ma
         pairs = [(float(was), float(now)) for was, now in best.beside(other, metric)]
         verdict = change(COLUMNS[metric], pairs).verdict
         costs = [measured.point([metric]).costs[metric] for measured in (best, other)]
-        # A lead counts even within the noise: whoever reads the table sees the better row.
+        # A lead counts even within the noise: a reader of the table sees the better row.
         if verdict == BETTER or costs[1] * NOTHING < costs[0]:
             better.append(other)
     return sorted(better, key=lambda measured: measured.point([metric]).costs[metric])
@@ -290,15 +288,15 @@ def _few(result: SearchResult, *, is_held_out: bool) -> list[str]:
         return []
     return [
         (
-            f"The figures are of {several(requests, 'request')}, fewer than {FEW_FOR_P99:,}: a few more of another "
-            "kind could change which stack is best. Give more of the workload."
+            f"The figures are of {several(requests, 'request')}, fewer than {FEW_FOR_P99:,}: a few others "
+            "could change the best stack. Give more of the workload."
         )
     ]
 
 
 def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_out: bool) -> list[str]:
     """What of the search was not done."""
-    sentences = ["The search was stopped; this is what was found until then."] if result.interrupted else []
+    sentences = ["The search was stopped; this is the best result so far."] if result.interrupted else []
     if result.missed:
         many = f"{_of(result.missed, result)} on the held-out part"
         first = f"It was stopped before {many} were measured" if result.interrupted else f"Out of time for {many}"
@@ -319,7 +317,7 @@ def _unfinished(query: Query, result: SearchResult, best: Measured, *, is_held_o
 
 
 def _of_the_missed(query: Query, result: SearchResult, advised: Measured) -> str:
-    """What the part that was searched tells of stacks that were not run on the held-out part."""
+    """What the searched part tells of stacks that were not run on the held-out part."""
     best = leading(query.metric, [each for each in result.of(result.last) if each.stack in result.missed])
     if best is None:
         return "They were not measured there."
@@ -348,7 +346,7 @@ def _prepared(result: SearchResult, best: Measured) -> list[str]:
         return []
     text = (
         f"The device was prepared by {modes[0]} where the stack was chosen, and by {modes[1]} where it was measured: "
-        "--precondition auto decides by the requests that are served. Give one, such as --precondition fill."
+        "--precondition auto depends on the requests served. Set it, such as --precondition fill."
     )
     return [text]
 
@@ -389,7 +387,7 @@ def shortage(query: Query, result: SearchResult, chosen: Measured, best: Measure
         _named(result),
         "" if result.is_surveyed else "not every mapping was tried with all of the RAM",
         _policies(result),
-        "" if is_held_out else "nothing was measured on the part that was held out",
+        "" if is_held_out else "nothing was measured on the held-out part",
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
         _sifted(result),
         "" if result.is_shared else "not every way to share the RAM between caches and buffers was tried",
@@ -464,9 +462,7 @@ def _unopposed(result: SearchResult) -> str:
     required = dict.fromkeys([*result.required, *result.defaults])
     missed = [stack for stack in required if stack not in result.finalists]
     many = f"{len(missed)} of the {several(len(required), 'stack')}"
-    return (
-        f"{many} that are defaults or lead a family were not measured on the part that was held out" if missed else ""
-    )
+    return f"{many} that are defaults or lead a family were not measured on the held-out part" if missed else ""
 
 
 def _unconfirmed(query: Query, chosen: Measured, best: Measured) -> str:
@@ -474,7 +470,7 @@ def _unconfirmed(query: Query, chosen: Measured, best: Measured) -> str:
     costs = [measured.point([query.metric]).costs.get(query.metric) for measured in (chosen, best)]
     if costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= 1 + NEAR:
         return ""
-    return "on the part that was searched another was best, so one that was not tried may be better"
+    return "on the searched part another was best, so one that was not tried may be better"
 
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:
@@ -485,7 +481,7 @@ def _missed(query: Query, result: SearchResult, best: Measured) -> str:
     were = "was" if len(candidates) == 1 else "were"
     return (
         f"{len(candidates)} of {several(len(result.asked_for), 'stack')} that may be as good {were} not measured on "
-        "the part that was held out"
+        "the held-out part"
     )
 
 

@@ -1,4 +1,4 @@
-"""An answer as JSON: what was asked, advised, measured and tried, in plain numbers."""
+"""An answer as JSON: question, advice, measurements and trials, in plain numbers."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TB = 10**12
 """Bytes by which makers of drives state a capacity."""
 _SMALL_PAGES, _FEW_BLOCKS = 1 << 15, 64
-"""Pages of a small device, where blocks are not fewer than so many a plane."""
+"""Pages of a small device, unless blocks per plane become too few."""
 _NEAR = 0.1
 """What is so near to the RAM that may be taken is asked of the whole device."""
 
@@ -55,7 +55,7 @@ def least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) ->
 
 
 def with_blocks(device: Json, blocks: int) -> Json:
-    """A device with so many blocks a plane, and as large a part of its capacity."""
+    """A device with this many blocks per plane, and as large a part of its capacity."""
     unit = study.mapped_bytes(device)
     units = device["capacity"] * blocks // (unit * device["blocks_per_plane"])
     return device | {"blocks_per_plane": blocks, "capacity": unit * units}
@@ -86,7 +86,7 @@ def checked(document: Json, watcher: Watcher, until_s: float | None = None) -> J
 
 
 def small(device: Json, times: int = 1) -> Json:
-    """A device with as many dies and few blocks, or so many times as many, if it has more."""
+    """A device with the same dies and few blocks, or a multiple of them, if it has more."""
     blocks = device["blocks_per_plane"]
     across = device["channels"] * device["dies_per_channel"] * device["planes_per_die"] * device["pages_per_block"]
     few = times * max(_FEW_BLOCKS, _SMALL_PAGES // across)

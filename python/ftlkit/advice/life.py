@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 ENOUGH_ERASES = 4.0
-"""Below so many erases of a block on average no life is forecast (docs/endurance.md)."""
+"""Least erases per block, on average, for a forecast of life (docs/endurance.md)."""
 _MARGIN = 1.5
-"""So many times what is wanting is advised, since other mappings may erase less."""
+"""Factor on the missing erases in the advice, since other mappings may erase less."""
 WIDE = 2.0
-"""From so many times what it touches on, a device is much larger than that."""
+"""From this multiple of the touched bytes on, a device counts as much larger."""
 _ROUNDS = 2
-"""So often every mapping is tried on the part that is searched."""
+"""So often every mapping is tried on the searched part."""
 
 
 def sentences(query: Query, best: Measured, reference: Measured | None) -> list[str]:
-    """What is known of the life of the device under the advised stack, if anything is."""
+    """Known facts about the device's life under the advised stack, if any is."""
     mine = phrasing.of("life_bytes", best)
     if mine is None and query.goal == "life":
-        return ["Its life is at least what its run wrote: the device lasted, and no life could be forecast."]
+        return ["Its life is at least the bytes of its run: the device survived, and there is no forecast."]
     if mine is None:
         return []
     is_measured = all(row["is_life_measured"] for row in best.rows)
@@ -125,7 +125,7 @@ def wear(row: Json) -> float:
 def lacking(query: Query, result: SearchResult, measured: Measured, erases: float, run_s: float) -> str:
     """That no life is forecast, and how much more of the workload would do.
 
-    `measured` is a run that has none, `erases` how often the part that is searched erases a block
+    `measured` is a run that has none, `erases` how often the searched part erases a block
     on average by it, and `run_s` how long a run over that part takes.
     """
     requests, workload = result.requests, query.document()["workload"]
@@ -147,10 +147,9 @@ def lacking(query: Query, result: SearchResult, measured: Measured, erases: floa
     takes_s = (times or 1) * survey_s(result, run_s)
     longer = ""
     if query.budget_s is not None and takes_s > query.budget_s:
-        longer = f" To try every mapping on so much takes about --budget {math.ceil(takes_s / 60)}min here."
+        longer = f" Trying every mapping on that takes about --budget {math.ceil(takes_s / 60)}min here."
     return (
-        f"no life is forecast from the part that is searched, {few}. {more}{_or_smaller(query)}.{longer} Or give "
-        "another goal."
+        f"no life is forecast from the searched part, {few}. {more}{_or_smaller(query)}.{longer} Or give another goal."
     )
 
 
@@ -184,7 +183,7 @@ def bound_beside(
     compared = "" if mine is None or its is None else phrasing.against("life_bytes", mine, its, REFERENCE)
     if compared and mine is not None and its is not None:
         lives_there = " and ".join(f"{each.stack} {phrasing.text('life_bytes', each)}" for each in (mine, its))
-        told.append(f"On the part that was searched both had a figure: {lives_there}, {compared}.")
+        told.append(f"On the searched part both had a figure: {lives_there}, {compared}.")
     return told
 
 

@@ -42,11 +42,11 @@ UNITS = tuple(4096 << power for power in range(5))
 SHARE = 0.25
 """The share of a budget that is kept for other units: four more of them, with fewer stacks each."""
 _LEADERS = 4
-"""So many mappings are tried with each unit, each by its best stack."""
+"""Mappings that are tried with each unit, each by its best stack."""
 _FINALISTS = 2
-"""So many of these are run on the part that is told: the better one there counts."""
+"""This many of these are run on the part that is told: the better one there counts."""
 _REFILLED = 2
-"""So many of these are tried with the RAM that they leave unused, shared otherwise."""
+"""Number of these that are tried with their unused RAM shared otherwise."""
 
 
 def has_units(device: Json) -> bool:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.traces import Traces
 
 WARM_UP = 2
-"""Of a prefix the first of so many equal parts is served before the measurement begins."""
+"""The first of this many equal parts of a prefix is warm-up."""
 
 _ENOUGH = 2
-"""Where the runs of so many seeds are the same, nothing is drawn, and no more are made."""
+"""If this many seeds give identical runs, nothing is drawn, and no more are run."""
 _SAME = ("event_hash", "ram_bytes", *FRONTS)
 """What makes runs the same: every flash operation with its time, and the figures that are told."""
 
@@ -58,7 +58,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """A stack's runs over one part of the workload, one a seed."""
+    """A stack's runs over one part of the workload, one per seed."""
 
     stack: str
     rows: list[Json]
@@ -76,7 +76,7 @@ class Measured:
         return any(len({row[name] for row in self.rows}) > 1 for name in _SAME)
 
     def is_complete(self, seeds: int) -> bool:
-        """Whether it has all that so many seeds can tell: if two runs are the same, all are."""
+        """Whether more seeds would show nothing new: if two runs are identical, all are."""
         runs = len(self.rows)
         return bool(self.error) or runs == seeds or (runs == _ENOUGH and not self.is_drawn)
 
@@ -187,8 +187,7 @@ class Runner:
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
 
-        `precondition` is how the device is prepared, if not as asked. What there was no time for is
-        missing.
+        `precondition` is how the device is prepared, if not as asked. Runs out of time are missing.
         """
         if not stacks:
             return {}

@@ -1,6 +1,6 @@
 """The page of an answer: a self-contained file with the advice, its fronts, trials and doubts.
 
-Its charts show RAM against what it buys, with all that was tried and the unbeaten front.
+Its charts show RAM against what it buys, with all trials and the unbeaten front.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ def panels(answer: Answer) -> list[Panel]:
         name = phrasing.named(metric)
         beyond = sum(stack.measured.mean(metric) is None for stack in answer.stacks)
         lasted = f" Without a value, and not drawn: {beyond}." if beyond else ""
-        part = "the held-out part" if answer.is_held_out else "the part that was searched"
+        part = "the held-out part" if answer.is_held_out else "the searched part"
         panels.append(
             _panel(
                 answer,
                 metric,
                 f"RAM and {name}",
-                f"Measured on {part}; the line joins what no stack beats. In the ring: {answer.advised.stack}.{lasted}",
+                f"Measured on {part}; the line joins unbeaten stacks. Ringed: {answer.advised.stack}.{lasted}",
                 rows,
             )
         )

@@ -32,7 +32,7 @@ STEADY = "steady"
 LIKE = {"response": 1.5, "write_amplification": 1.25}
 """By which factors response and write amplification of the reference may be off on a prefix."""
 STEP = 2.0
-"""Each prefix takes at least so many times the flash work of the one before."""
+"""Least factor of flash work from one prefix to the next."""
 UNPRICED = 1 / 6
 """The time of a page in preparation, which is not priced, over that of a page that is served.
 
@@ -95,7 +95,7 @@ class Prefixes:
             raise self.lacking(runs[0], rung.requests)
 
     def lacking(self, measured: Measured, requests: int) -> UserError:
-        """That the goal has no figure, by a run on so many requests that has none."""
+        """The error that the goal has no figure, by a run on this many requests without one."""
         query, result, erases = self._query, self._result, self._erases(measured, requests)
         run_s = wall_s(measured, result.searched / requests)
         why = life.lacking(query, result, measured, erases, run_s) if query.goal == "life" else _why_lacking(query)
@@ -113,7 +113,7 @@ class Prefixes:
         searched = self._result.searched
         if self._query.goal != "life" or self._result.host_erases >= ENOUGH_ERASES:
             return
-        tell("now page on the part that is searched, to see whether a life can be forecast")
+        tell("now page on the searched part, to see whether a life can be forecast")
         whole = self._prefix([REFERENCE], searched, "").get(REFERENCE)
         if whole is None or not whole.rows or whole.mean(self._query.metric) is not None:
             return
@@ -266,10 +266,10 @@ def work(measured: Measured) -> float:
 
 
 def _why_lacking(query: Query) -> str:
-    """Why the goal has no figure in the part that is searched."""
+    """Why the goal has no figure in the searched part."""
     if query.goal == "wa":
-        return "the workload writes nothing in the part that is searched, so there is none. Give another goal."
+        return "the workload writes nothing in the searched part, so there is none. Give another goal."
     return (
-        "the workload neither reads nor writes in the part that is searched, so there is no response time. Give a "
+        "the workload neither reads nor writes in the searched part, so there is no response time. Give a "
         "workload that does, or more of its requests."
     )

@@ -1,4 +1,4 @@
-"""What filling a device costs each run of a search, for whoever gave it too little time.
+"""The cost of filling a device in each run of a search, for errors about too little time.
 
 A device as large as the span of a trace may take most of the time that a run of a short trace
 takes. How fast it is filled on this machine is measured on a part of its blocks.
@@ -39,11 +39,11 @@ PATIENCE_S = 2.0
 _WORTH = 0.02
 """The share of the budget from which on a fill is worth naming: a search makes dozens of runs."""
 _SLOWER = 3.0
-"""So many times as long others take to fill a device, at most: dftl took 2.4 times."""
+"""Upper bound of the time to fill a device, as a multiple of that of page: dftl took 2.4 times."""
 _SLICE_PAGES = 48
 """Pages of a block of a slice of a drive: whole word lines of cells of one to four bits."""
 _SLICE_BLOCKS = 6
-"""So many blocks a die are the spare of a slice: what mappings keep open and free, and one more."""
+"""Spare blocks per die of a slice: those that mappings keep open and free, and one more."""
 _ROUNDS, _FIRST = 2, 0.35
 """So often every mapping is tried on the first prefix, and the least share of time that it has."""
 

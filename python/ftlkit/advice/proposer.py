@@ -34,7 +34,7 @@ class TrialChooser:
 
 
 def optuna_study(query: Query, metrics: int) -> optuna.Study:
-    """What proposes: TPE over RAM and so many metrics, seeded."""
+    """The seeded sampler: TPE over RAM and this many metrics."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=of_32_bits(query.options.get("seed", 1)))
     return optuna.create_study(directions=["minimize"] * (1 + metrics), sampler=sampler)

@@ -1,4 +1,4 @@
-"""What advice was asked for: workload and device, what shall be good, how much RAM and time."""
+"""A request for advice: workload and device, goal, RAM and time."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class TooLittleRamError(UserError):
 
 @dataclass(frozen=True)
 class Goal:
-    """What shall be good."""
+    """The goal."""
 
     metric: str
     """The column of a run that decides."""
     words: str
-    """What is sought, as the end of a sentence."""
+    """The goal in words, as the end of a sentence."""
 
 
 GOALS = {
@@ -64,7 +64,7 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 
 MOST_SEEDS = 100
 
-_OWN = {"run.skip": "the part that is held out", "workload.requests": "--requests", "seed": "--seed"}
+_OWN = {"run.skip": "the held-out part", "workload.requests": "--requests", "seed": "--seed"}
 """Keys of a study that the search sets itself, and by what."""
 
 
@@ -120,9 +120,7 @@ class Query:
                 "to have all of them tried."
             )
         if "skip" in self.options:
-            raise UserError(
-                "skip: the search sets it itself, for warm-ups and for the part that is held out. Leave it out."
-            )
+            raise UserError("skip: the search sets it itself, for warm-ups and for the held-out part. Leave it out.")
         if self.ram_bytes is not None and self.ram_bytes < 1:
             raise UserError(f"ram = {self.ram_bytes}: must be 1 byte or more, or text such as 256KiB.")
         self._check_settings()
@@ -158,8 +156,8 @@ class Query:
     def too_little_ram(self, stack: str, least: float, tried: int) -> TooLittleRamError:
         """An error that names the stack with the least RAM, in bytes, of those that were tried."""
         return TooLittleRamError(
-            f"--ram {units.typed(units.size(self.ram_bytes))}: no stack that was tried takes so little on this device. "
-            f"Of {tried} that were tried, {stack} takes least: {units.typed(units.size(least))} "
+            f"--ram {units.typed(units.size(self.ram_bytes))}: no tried stack needs so little on this device. "
+            f"Of {tried} tried, {stack} needs least: {units.typed(units.size(least))} "
             f"({units.count(least)} bytes). Give at least that.",
             stack,
         )

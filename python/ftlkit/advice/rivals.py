@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.space import Space
 
 _AS_MUCH = 1.15
-"""RAM that is less than so many times as much is as much: sizes have eight steps a doubling."""
+"""RAM sizes within this factor count as equal: there are eight steps per doubling."""
 
 
 def rivals(space: Space, result: SearchResult, rung: Rung, stack: str) -> list[str]:

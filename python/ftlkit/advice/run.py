@@ -233,7 +233,7 @@ MOST_FLOOR_BYTES = 1 << 24
 """Where the least RAM of a part is not looked for any further."""
 
 _UNREADABLE = "ftl.name: "
-"""So begins what is said of a stack that cannot be on any device; else it does not fit this one."""
+"""Beginning of errors about a stack that cannot be on any device; else it does not fit this one."""
 
 
 def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) -> tuple[list[Head], dict[str, str]]:

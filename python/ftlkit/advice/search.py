@@ -3,7 +3,7 @@
 On the shortest prefix stacks are proposed in batches, so that what is proposed does not depend on
 how many run at once, and Optuna learns from every batch. Each further prefix is three times as
 long, and those that go on (`ftlkit.advice.choice`) are run on it. Of each prefix the first half is
-a warm-up, served and not measured. The last prefix is the whole part that is searched: by it the
+a warm-up, served and not measured. The last prefix is the whole searched part: by it the
 finalists are chosen. What they are said to cost is measured on the rest of the workload, which no
 choice has seen.
 """
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 BATCH = 16
 """Trials proposed together, whatever runs at once: the same number of trials, the same answer."""
 _FEW = 2
-"""With a budget so many are run together for each that runs at once."""
+"""Stacks per batch and parallel run, with a budget."""
 PROPOSALS = 20
-"""After so many proposals a trial that are not new, the search on the first prefix ends."""
+"""Repeated proposals per trial after which the search on the first prefix ends."""
 _SEEDED = 0.5
 """The most of the time for which the finalists are run with all seeds; else with one."""
 _SEARCHED = 0.2
@@ -54,11 +54,11 @@ _SIMPLER = 3
 _SHARED = 12
 """So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
 _REFILLED, _FAMILIES = 2, 5
-"""So many of the best are tried with their RAM shared otherwise; with those of near mappings."""
+"""Number of best stacks, with those of near mappings, that are tried with another split of RAM."""
 _LEVELLED = 3
-"""For the goal life so many mappings are tried under each wear policy before anything else is."""
+"""Mappings that are tried first under each wear policy, for the goal life."""
 _BEST = 3
-"""So many of the best are run first on each prefix, whatever time is left."""
+"""Number of best stacks that run first on each prefix, in any case."""
 
 
 class Search:
@@ -145,7 +145,7 @@ class Search:
                 is_known = chosen.whole is not None or rung.requests == result.searched
                 if not is_known and not self._prefixes.erases_too_little(looked_at, requests):
                     raise self._clock.too_short(
-                        f"nothing was known of the goal {query.goal} from {rung.span}", fewer=query.goal != "life"
+                        f"the goal {query.goal} had no figure from {rung.span}", fewer=query.goal != "life"
                     )
                 raise self._prefixes.lacking(looked_at, requests)
             self._objectives = [metric for metric in query.metrics if metric in known[0]]
@@ -244,7 +244,7 @@ class Search:
         return [other for other, _ in self._space.relogged(stack, unused)]
 
     def _round(self, rung: Rung, proposals: Proposals, most: int, reserved_s: Callable[[Rung], float]) -> int:
-        """Try new proposals, so many at most, while there is time; how many trials that took."""
+        """Try at most this many new proposals while there is time; returns the number of trials."""
         new = [params for stack, params in proposals.items() if stack not in rung.tried][: max(0, most)]
         for params in new:
             self._proposer.enqueue_trial(dict(params))
@@ -257,7 +257,7 @@ class Search:
         return spent
 
     def _ask(self, rung: Rung, many: int, reserved_s: Callable[[Rung], float]) -> int:
-        """Try so many stacks that Optuna proposes, and tell it what they came to."""
+        """Try this many stacks proposed by Optuna, and report their results to it."""
         batch = self._batch(rung, many)
         self._try(rung, list(batch), reserved_s)
         for stack, trial in batch.items():
@@ -572,7 +572,7 @@ class Search:
         return list(dict.fromkeys([*families.values(), *defaults]))
 
     def _hold_out_what_fits(self, waiting: Sequence[str], least: int) -> None:
-        """Run stacks over everything while there is time, the first so many whatever they take."""
+        """Run stacks over everything while there is time, the first `least` in any case."""
         rung, waiting = self.result.last, list(waiting)
         while waiting and self._clock.left_s > 0:
             many = len(waiting)
@@ -661,9 +661,9 @@ class Search:
         return Halved(repeated, beaten, [stack for stack in halved.crowded if stack not in gone], late)
 
     def _hold_out(self, stacks: Sequence[str]) -> None:
-        """Run stacks over everything, measured on the part that was held out."""
+        """Run stacks over everything, measured on the held-out part."""
         result = self.result
-        held = f"on the {result.requests - result.searched:,} requests that were held out"
+        held = f"on the {result.requests - result.searched:,} held-out requests"
         self.tell(f"now {several(len(stacks), 'stack')} {held}")
         result.finalists |= self._runner.held_out(stacks, result.searched, result.seeds)
         successes = sum(bool(result.finalists[stack].rows) for stack in stacks if stack in result.finalists)

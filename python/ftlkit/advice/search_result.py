@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SEARCHED = (2, 3)
 """The part of the workload that is searched; the rest is held out."""
 SHARE = 3
-"""Of so many stacks one goes on to the next prefix, which is so many times as long."""
+"""One stack in this many goes on to the next prefix, which is longer by this factor."""
 LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
 """Requests of the shortest prefix of a long workload; of the shortest workload that is divided."""
 MOST_PREFIXES = 5
@@ -88,7 +88,7 @@ class UnitTrial:
     per_tb: dict[str, float] = field(default_factory=dict)
     """By how many bytes the RAM of stacks grows with each TB of the drive, where that is known."""
     searched: dict[str, Measured] = field(default_factory=dict)
-    """Stacks on the part that was searched."""
+    """Stacks on the searched part."""
     told: dict[str, Measured] = field(default_factory=dict)
     """Stacks on the part that figures are told of, with one seed: the advised one first."""
 
@@ -126,7 +126,7 @@ class SearchResult:
     required: list[str] = field(default_factory=list)
     """Stacks that any choice has to be held against on the held-out part."""
     lengths: list[int] = field(default_factory=list)
-    """Requests of each prefix, ascending; the last is the whole part that is searched."""
+    """Requests of each prefix, ascending; the last is the whole searched part."""
     rungs: list[Rung] = field(default_factory=list)
     asked_for: list[str] = field(default_factory=list)
     """The stacks that were to be measured on the held-out part, the advised one first."""
@@ -155,7 +155,7 @@ class SearchResult:
     is_out_of_trials: bool = False
     """Whether the trials ended before every mapping and wear policy was tried as planned."""
     survey_trials: int = 0
-    """So many trials try all of them."""
+    """Number of trials that try all of them."""
     interrupted: bool = False
     dry: bool = False
     """Whether the proposals ended since none was new."""
@@ -184,7 +184,7 @@ class SearchResult:
 
     @property
     def searched(self) -> int:
-        """Requests of the part that was searched."""
+        """Requests of the searched part."""
         return prefix_lengths(self.requests)[-1]
 
     @property
@@ -242,7 +242,7 @@ def _has_settings(part: str, requested: str) -> bool:
 
 
 def prefix_lengths(requests: int) -> list[int]:
-    """The lengths of the prefixes, ascending; the last is the whole part that is searched."""
+    """The lengths of the prefixes, ascending; the last is the whole searched part."""
     if requests < LEAST_REQUESTS:
         raise UserError(
             f"the workload has {requests:,} requests, too few to search one part of them and measure on another: "
@@ -262,7 +262,7 @@ def rungs(result: SearchResult) -> list[list[str]]:
 def _rung(result: SearchResult, rung: Rung) -> list[str]:
     halved = rung.halved
     over = [stack for stack in rung.over if stack != REFERENCE or REFERENCE in result.candidates]
-    # The reference is run on each prefix, and so goes on, whoever else does.
+    # The reference runs on each prefix, so it always goes on.
     gone = {point.stack for point in halved.kept} if halved else set()
     unaccounted = (
         {*rung.tried} - {*over, *rung.failed, *halved.beaten, *halved.crowded, *halved.late} - gone if halved else set()

@@ -48,7 +48,7 @@ _KEPT = (0.5, 0.75)
 """What a size keeps of itself where its RAM is shared with another; repeated, it finds the rest."""
 
 _TUNED = 2
-"""At most so many parameters of a part, beside its RAM, are set to other than their default."""
+"""Most parameters of a part, beside its RAM, that differ from their default."""
 _STEPS = 8
 """Sizes a doubling."""
 _HALVINGS = 40

@@ -1,7 +1,7 @@
 """Mapping units in an answer: what the map takes a TB, what other units cost, which one is best.
 
-Every figure is of a run with that unit, on the same part of the workload as the advice. Where there
-was no time for it, that is said.
+Every figure is of a run with that unit, on the same part of the workload as the advice. Skipped
+runs are named.
 """
 
 from __future__ import annotations

@@ -152,17 +152,16 @@ def advise(  # noqa: PLR0913 - as many as there are options
 ) -> Advice:
     """Search translation layers and parameters for a workload; say which to take, at what cost.
 
-    `workload` is a preset's name or a trace's path, `device` a preset's name. `goal` is what shall
-    be good: `mean` or `p99` response, `wa` (write amplification), `life`, or `ram` (the least RAM
-    within 10 % of the best response). `ram` is the most that the stack may take, in bytes or as
+    `workload` is a preset's name or a trace's path, `device` a preset's name. `goal` is the metric
+    to optimise: `mean` or `p99` response, `wa` (write amplification), `life`, or `ram` (the least
+    RAM within 10 % of the best response). `ram` is the most that the stack may take, in bytes or as
     text such as `"256KiB"`. `budget` is how long to search, in seconds or as text such as `"5min"`;
     `trials` (1 to 10,000) how many stacks are tried on the first prefix instead: the same number
     and seed give the same answer. With neither it is five minutes. `ftl` names the stacks to
     search, by commas. `durable` leaves out those that keep written data in RAM, which a power cut
-    loses. Figures are means over `seeds` (1 to 100). `store` is the folder where runs
-    are kept and found again; without it nothing is kept. `threads` run at once, by default one a
-    core; `tell` hears a sentence now and then. The options are those of `study.Options` but `skip`,
-    which the search sets itself.
+    loses. Figures are means over `seeds` (1 to 100). `store` is a result cache; without it nothing
+    is kept. `threads` run at once, by default one per core; `tell` hears a sentence now and then.
+    The options are those of `study.Options` but `skip`, which the search sets itself.
 
     Ctrl-C ends the search with the answer so far. Raises `UserError` with advice where the input is
     at fault, the time is too short to try anything or no stack suits, and `Interrupted` if Ctrl-C

@@ -62,7 +62,7 @@ def compare(
     """Run translation layers over one workload, `threads` at once.
 
     `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
-    other arguments are those of `run`. By default and at most one run a core goes on at once;
+    other arguments are those of `run`. By default and at most one run per core goes on at once;
     results do not depend on `threads`.
     """
     document = study.build(workload, ftls, device, options)

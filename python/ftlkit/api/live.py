@@ -103,7 +103,7 @@ Metrics = Annotated[str | None, Option("Answer Prometheus there, on /metrics.", 
 class ServeOptions(TypedDict, total=False):
     """How an image is served."""
 
-    socket: Annotated[str | Path | None, Option("Unix socket to listen on; IMAGE.sock without it.", "PATH")]
+    socket: Annotated[str | Path | None, Option("Unix socket to listen on; default IMAGE.sock.", "PATH")]
     listen: Annotated[str | None, Option("Listen on TCP instead, for example 127.0.0.1:10809.", "ADDRESS:PORT")]
     latency: Annotated[
         str,
@@ -116,12 +116,10 @@ class ServeOptions(TypedDict, total=False):
         str | Path | None,
         Option("Serve over TLS alone, with server-cert.pem and server-key.pem of this folder.", "FOLDER"),
     ]
-    clients: Annotated[int | None, Option("Clients at once; 16 without it.", "N")]
+    clients: Annotated[int | None, Option("Simultaneous clients; default 16.", "N")]
     accept_damage: Annotated[bool, Option("Serve the rest of a damaged image.")]
-    read_only: Annotated[bool, Option("Serve it for reading alone; the image stays as it is.")]
-    insecure: Annotated[
-        bool, Option("Let other hosts in without TLS, and use a key that everybody on this host can read.")
-    ]
+    read_only: Annotated[bool, Option("Serve read-only; the image stays unchanged.")]
+    insecure: Annotated[bool, Option("Allow other hosts without TLS, and a key readable by every user of this host.")]
 
 
 @typed_kwargs(ServeOptions)

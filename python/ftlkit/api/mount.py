@@ -44,20 +44,14 @@ class Mounted(Running):
 class MountOptions(TypedDict, total=False):
     """How an image is mounted."""
 
-    format: Annotated[bool, Option("Make a FAT file system first; only on an image that holds nothing.")]
+    format: Annotated[bool, Option("Make a FAT file system first; only on an empty image.")]
     record: Annotated[
         str | Path | None, Option("Record the requests, with their hints, as a trace.", "OUT.csv|OUT.parquet")
     ]
-    interval: Annotated[int | None, Option("Writes between ratings of file types; 10 000 without it.", "N", least=1)]
-    streams: Annotated[
-        int | None, Option("Streams that hot and cold files are shared out among; 3 without it.", "N", least=0)
-    ]
-    code_page: Annotated[
-        int | None, Option("Letters of the short names of other systems, such as 850; 437 without it.", "N")
-    ]
-    umask: Annotated[
-        str | None, Option("Permissions that files and folders are shown without; 022 without it.", "MASK")
-    ]
+    interval: Annotated[int | None, Option("Writes between ratings of file types; default 10 000.", "N", least=1)]
+    streams: Annotated[int | None, Option("Streams for hot and cold files; default 3.", "N", least=0)]
+    code_page: Annotated[int | None, Option("Code page of short names, such as 850; default 437.", "N")]
+    umask: Annotated[str | None, Option("Permissions withheld from files and folders; default 022.", "MASK")]
     exec: Annotated[bool, Option("Let files be executed.")]
     latency: Annotated[
         str,
@@ -70,7 +64,7 @@ class MountOptions(TypedDict, total=False):
     fault: Fault
     metrics: Metrics
     accept_damage: Annotated[bool, Option("Mount the rest of a damaged image.")]
-    read_only: Annotated[bool, Option("Mount it for reading alone; the image stays as it is.")]
+    read_only: Annotated[bool, Option("Mount read-only; the image stays unchanged.")]
 
 
 @typed_kwargs(MountOptions)

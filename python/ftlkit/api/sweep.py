@@ -47,12 +47,12 @@ class Swept:
 
     @property
     def rows(self) -> list[Json]:
-        """A row a point, with the columns of a store (docs/sweep.md), in the order asked."""
+        """A row per point, with the columns of a store (docs/sweep.md), in the order asked."""
         return self.done.rows
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row a point: its names, a column a varied key, its state, and `RUN_COLUMNS`."""
+        """A row per point: its names, a column a varied key, its state, and `RUN_COLUMNS`."""
         settings = [varied(row) for row in self.rows]
         keys = list(dict.fromkeys(key for setting in settings for key in setting))
         columns: dict[str, Any] = {name: [row[name] for row in self.rows] for name in _PLACE}
@@ -109,10 +109,10 @@ def sweep(  # noqa: PLR0913 - as many as there are options
 
     `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
     all but `vary` and `seeds`. `ftls` and `device` are names by commas, `vary` values of keys as
-    after `--vary`, `seeds` how many seeds each point is run with. `store` is a folder where points
-    are kept and found again; without it nothing is kept. `on` says where points run. The options
-    are those of `study.Options`. A point that cannot be run does not end the sweep: it is in
-    `failed`. Ctrl-C raises `Interrupted`, whose `finished` holds the points that were done.
+    after `--vary`, `seeds` how many seeds each point is run with. `store` is a result cache;
+    without it nothing is kept. `on` says where points run. The options are those of
+    `study.Options`. A point that cannot be run does not end the sweep: it is in `failed`. Ctrl-C
+    raises `Interrupted`, whose `finished` holds the points that were done.
     """
     named = [workloads] if isinstance(workloads, (str, Path)) else list(workloads)
     axes = [vary] if isinstance(vary, str) else list(vary)
@@ -148,7 +148,7 @@ def _plan(workloads: list[str], ftls: str | None, device: str | None, options: A
         raise UserError(f"{studies[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
     if given:
         raise UserError(
-            f"{given[0].replace('_', '-')} was given beside the study {studies[0]}, which says that itself: change it "
+            f"{given[0].replace('_', '-')} was given beside the study {studies[0]}, which sets it itself: change it "
             "there, or add values with --vary."
         )
     return plans.load(Path(studies[0]))

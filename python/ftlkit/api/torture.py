@@ -108,7 +108,7 @@ class SchemeReport(TypedDict):
 
 
 class TortureReport(TypedDict):
-    """What was asked, and what came of it, scheme by scheme."""
+    """The request and its results, by scheme."""
 
     ftlkit: str
     options: Json
@@ -162,7 +162,7 @@ def torture(
     """
     minutes, seed = options["minutes"], options["seed"]
     if not (minutes > 0 and math.isfinite(minutes)):
-        raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most of what there is to find.")
+        raise UserError(f"torture: minutes = {minutes}: must be above 0; 5 finds most faults.")
     if seed < 0:
         raise UserError(f"torture: seed = {seed}: must be 0 or more.")
     trials_at_once = at_once(options.get("threads"))

@@ -25,7 +25,7 @@ class FitOptions(TypedDict, total=False):
 
     jobs: Annotated[str | None, Option("Fit these jobs alone, by commas.", "NAMES", FIT)]
     hold_out: Annotated[
-        str | None, Option("Jobs that test the fit, by commas, or none; one of each group without it.", "NAMES", FIT)
+        str | None, Option("Jobs to test the fit, by commas, or none; default: one of each group.", "NAMES", FIT)
     ]
     counters: Annotated[
         Mapping[str, float] | None,
@@ -34,7 +34,7 @@ class FitOptions(TypedDict, total=False):
     assume: Annotated[
         str,
         Option(
-            "Device preset from which what cannot be told is taken.",
+            "Device preset for values that the fit cannot determine.",
             "PRESET",
             FIT,
             names=catalogue.device_names,

@@ -88,7 +88,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, as after the options of `ftlkit calibrate`."""
+    """The request, as by the options of `ftlkit calibrate`."""
 
     files: tuple[Path, ...]
     capacity: int | None = None
@@ -401,7 +401,7 @@ def _counts(task: _Task, choice: Choice) -> list[Parameter]:
         note = "the smallest write that reads nothing first"
         made.append(Parameter("page_size", float(shape.page_size), certainty.DETERMINED, None, None, writes[:3], note))
     else:
-        note = "the smallest request: no write at depth 1 was measured that flash answered"
+        note = "the smallest request: no measured write at depth 1 was answered by flash"
         made.append(Parameter("page_size", float(shape.page_size), ASSUMED, note=note))
     state = GIVEN if "pages_per_block" in task.given else ASSUMED
     note = "" if state == GIVEN else "cannot be told from outside"

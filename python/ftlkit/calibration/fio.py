@@ -151,7 +151,7 @@ def _document(path: Path) -> Json:
 def _what_it_is(text: str) -> str:
     """What a text without JSON seems to be."""
     if re.search(r"^\d+;fio-", text, re.MULTILINE):
-        return "this is fio's terse output, which does not say what the jobs were."
+        return "this is fio's terse output, without the jobs' settings."
     if re.search(r"^\s*(read|write)\s*: IOPS=|rw=rand|\(groupid=", text, re.MULTILINE):
         return "this is fio's output for people."
     return "there is no JSON in it."

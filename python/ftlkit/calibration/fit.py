@@ -88,11 +88,11 @@ class Fit:
     misfit: float
     """The sum of squared errors, each in its standard error; points that are far off count less."""
     freedom: int
-    """Degrees of freedom of what is known of the noise."""
+    """Degrees of freedom of the noise estimate."""
     covariance: Vector
     """Of logarithms, and of multiples of the prior's deviation."""
     leverage: Mapping[str, Mapping[str, float]]
-    """By parameter and job, the share of what is known of the parameter that is due to the job."""
+    """By parameter and job, the share of the parameter's information due to the job."""
 
 
 def misfit(points: Sequence[Point], shape: Shape, values: Values, engine: Engine) -> float:

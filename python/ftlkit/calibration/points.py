@@ -166,11 +166,11 @@ def of_jobs(
 
 
 def _with_stalls(points: list[Point], jobs: Sequence[Job]) -> list[Point]:
-    """The points, with more noise of reads a second where stalls lift means.
+    """The points, with more noise of reads per second where stalls lift means.
 
-    Reads a second rest on means, for which no median stands in. If each read met a stall as often
+    Reads per second rest on means, for which no median stands in. If each read met a stall as often
     as at depth 1, the more that are served a second the more time would be lost. A queue that never
-    runs empty hides stalls: that is taken to be so at the most reads a second of each size.
+    runs empty hides stalls: that is taken to be so at the most reads per second of each size.
     """
     alone = {point.size: point for point in points if point.kind == READ and point.figure == LATENCY}
     names = {point.job for point in alone.values()}

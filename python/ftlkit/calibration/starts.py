@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ftlkit.calibration.points import Point
 
 LARGEST = 64
-"""The most channels, and the most dies a channel, that are tried."""
+"""The most channels, and the most dies per channel, that are tried."""
 
 FASTER = 0.8
 """Requests that end this far below reads asked no flash: no flash programs faster than it reads."""
@@ -107,7 +107,7 @@ def _transfer_ns(reads: Sequence[Point], shape: Shape) -> float | None:
 
 
 def shapes(points: Sequence[Point], shape: Shape, fixed: Iterable[str]) -> list[Shape]:
-    """The shapes to try: powers of two, as many dies as the most reads a second need."""
+    """The shapes to try: powers of two, as many dies as the most reads per second need."""
     given = set(fixed)
     powers = [1 << power for power in range(LARGEST.bit_length())]
     channels = [shape.channels] if "channels" in given else powers

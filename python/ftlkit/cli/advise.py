@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SEARCH = "Search"
 _REASONS = 3
-"""So many of the reasons why stacks failed are printed."""
+"""Most reasons of failed stacks to print."""
 
 
 @options.with_options(
@@ -46,7 +46,7 @@ _REASONS = 3
 def advise(
     workload: options.Workload,
     device: options.Device = None,
-    ram: Annotated[str | None, option("The most RAM that the stack may take: 256KiB.", "SIZE", _SEARCH)] = None,
+    ram: Annotated[str | None, option("RAM limit of the stack: 256KiB.", "SIZE", _SEARCH)] = None,
     goal: Annotated[
         str,
         option(
@@ -58,14 +58,14 @@ def advise(
         ),
     ] = "mean",
     budget: Annotated[
-        str | None, option(f"How long to search: 90s, 5min; {BUDGET} without --trials.", "TIME", _SEARCH)
+        str | None, option(f"Search time: 90s, 5min; default {BUDGET}, none with --trials.", "TIME", _SEARCH)
     ] = None,
     trials: Annotated[
         int | None, option("Try N stacks; the same N gives the same answer on any machine.", "N", _SEARCH)
     ] = None,
     ftl: Annotated[
         str | None,
-        option("Search these stacks alone, by commas; what is set, as in dftl:cmt=64KiB, stays so.", "NAMES", _SEARCH),
+        option("Search only these stacks, by commas; settings such as dftl:cmt=64KiB stay fixed.", "NAMES", _SEARCH),
     ] = None,
     durable: Annotated[
         bool,
@@ -163,14 +163,14 @@ def show(answer: Answer, console: Console) -> None:
     line("\nMeasured on")
     for fact in answer.facts:
         line(fact)
-    for title, sentences in (("How sure that is", answer.doubts), ("Read with care", answer.cautions)):
+    for title, sentences in (("Confidence", answer.doubts), ("Caveats", answer.cautions)):
         if sentences:
             line(f"\n{title}")
         for sentence in sentences:
             line(f"- {sentence}")
-    line("\nWhat was tried")
+    line("\nSearch")
     _show_tried(answer, console)
-    line("\nTo measure it again:")
+    line("\nMeasure it again:")
     # In one piece, so that it can be copied.
     console.print(answer.command, soft_wrap=True)
 

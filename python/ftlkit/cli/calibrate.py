@@ -35,13 +35,11 @@ _JOBS = "The jobs"
 def calibrate(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="REPORT.json", help="What fio reported, in the order in which its jobs ran."),
+        typer.Argument(metavar="REPORT.json", help="fio's reports, in the order of their jobs."),
     ] = None,
-    print_jobs: Annotated[
-        bool, option("Print the fio jobs that measure what is needed.", panel=_JOBS, flags=("--print-jobs",))
-    ] = False,
+    print_jobs: Annotated[bool, option("Print the fio jobs to run.", panel=_JOBS, flags=("--print-jobs",))] = False,
     target: Annotated[
-        str | None, option("What the jobs measure: a device, or the address of a live one.", "PATH|URI", _JOBS)
+        str | None, option("Target of the jobs: a device, or the address of a live one.", "PATH|URI", _JOBS)
     ] = None,
     capacity: Annotated[
         str | None, option("The drive's size, such as 960GB; printed jobs state it.", "SIZE", _JOBS)

@@ -55,7 +55,7 @@ class Outputs:
     timeline: Annotated[Path | None, option("Draw the flash operations of a window.", "FILE.html", OUTPUTS)] = None
     timeline_window: Annotated[
         str | None,
-        option(f"Which stretch of simulated time --timeline draws; {options.WINDOW} without it.", "FROM..TO", OUTPUTS),
+        option(f"Window of simulated time for --timeline; default {options.WINDOW}.", "FROM..TO", OUTPUTS),
     ] = None
     player: Annotated[
         Path | None, option("Write a page that plays flash at work, step by step.", "FILE.html", OUTPUTS)
@@ -63,7 +63,7 @@ class Outputs:
     player_window: Annotated[
         str | None,
         option(
-            "Which stretch of simulated time --player shows; the whole run without it, up to 100 000 operations.",
+            "Window of simulated time for --player; default: the whole run, up to 100 000 operations.",
             "FROM..TO",
             OUTPUTS,
         ),

@@ -80,10 +80,10 @@ _SWEPT = ("capacity", "settings", "requests", "repeat", *options.READING, "addre
 def cache(
     workload: options.Workload,
     sizes: Annotated[
-        str | None, option("Sizes of the cache: 16KiB..4MiB:x2; from 1 KiB to all entries without it.", "SIZES")
+        str | None, option("Sizes of the cache: 16KiB..4MiB:x2; default: from 1 KiB to all entries.", "SIZES")
     ] = None,
     sample: Annotated[
-        float | None, option("Look at this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE")
+        float | None, option("Sample this share of the pages, above 0 and at most 1 (SHARDS).", "SHARE")
     ] = None,
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
     device: options.Device = None,
@@ -135,7 +135,7 @@ def load(
     workload: options.Workload,
     ftl: options.Ftls = latency.FTLS,
     loads: Annotated[
-        str | None, option("Requests per second: 500..4000:+500; without it up to saturation.", "RATES")
+        str | None, option("Requests per second: 500..4000:+500; default: up to saturation.", "RATES")
     ] = None,
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,

@@ -44,7 +44,7 @@ def create(
     path: Image,
     ftl: Annotated[str, option("The translation layer; dftl:cmt=32KiB sets a parameter of it.", "NAME")] = "page",
     device: options.Device = None,
-    capacity: Annotated[str | None, option("Logical size, for example 1GiB; the preset's without it.", "SIZE")] = None,
+    capacity: Annotated[str | None, option("Logical size, for example 1GiB; default: the preset's.", "SIZE")] = None,
     chosen: study.Options = options.CHOSEN,
 ) -> None:
     """Make an image: a new flash device in a sparse file, for one translation layer."""
@@ -168,7 +168,7 @@ def fault(
     tear: Annotated[
         str | None,
         option(
-            "Of a cut: how far the operation gets that it meets: before, unseen, torn, after.",
+            "Of a cut: progress of the interrupted operation: before, unseen, torn, after.",
             "before|unseen|torn|after",
         ),
     ] = None,

@@ -26,7 +26,7 @@ _SUBJECT = re.compile(r"(?:(?:study|ftl\.name|the [a-z]+)[,:] )?(?P<key>[a-z][a-
 
 
 _STACK = "ftl.name: "
-"""So begins what is said of a stack."""
+"""Beginning of errors about a stack."""
 
 
 def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> str:

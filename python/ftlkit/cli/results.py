@@ -147,7 +147,7 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write: FILE.csv or FILE.parquet.")],
     store: Folder = DEFAULT,
 ) -> None:
-    """Save one row a point, with a column for each varied key."""
+    """Save one row per point, with a column for each varied key."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise UserError(f"{out}: the name must end in .csv or .parquet.")
     points_store = Store(store)

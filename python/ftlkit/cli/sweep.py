@@ -50,7 +50,7 @@ def sweep(
     ],
     ftl: Annotated[
         str | None,
-        option("Translation layers, by commas, as of `ftlkit compare`; page,block,fast,dftl without it.", "NAMES"),
+        option("Translation layers, by commas, as of `ftlkit compare`; default page,block,fast,dftl.", "NAMES"),
     ] = None,
     device: Annotated[
         str | None, option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE)

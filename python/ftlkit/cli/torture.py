@@ -38,10 +38,10 @@ def torture(
     ] = None,
     chosen: checking.TortureOptions = options.CHOSEN,
     json: Annotated[Path | None, option("Save what was tried and found.", "FILE.json")] = None,
-    replay: Annotated[str | None, option("Run the case of a replay line again, and nothing else.", "LINE")] = None,
+    replay: Annotated[str | None, option("Replay this case only.", "LINE")] = None,
     shrink: Annotated[bool, option("With --replay: make a failing case small.", flags=("--shrink",))] = False,
     explain: Annotated[
-        bool, option("With --replay: say what the flash went through and holds.", flags=("--explain",))
+        bool, option("With --replay: print the history and contents of the flash.", flags=("--explain",))
     ] = False,
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""

@@ -128,7 +128,7 @@ def cold(accesses: Accesses, sizes: Sequence[int]) -> list[float]:
 
 
 def _time(pages_by_count: Counter[int], entries: int) -> float:
-    """The characteristic time: how long a page stays in a cache of so many entries."""
+    """The characteristic time: how long a page stays in a cache of this many entries."""
     if entries >= sum(pages_by_count.values()):
         return math.inf
     low, high = 0.0, 1.0

@@ -45,7 +45,7 @@ class Distances:
     """Pages that were looked at."""
 
     def hit_ratio(self, entries: int) -> float:
-        """The share of accesses that a cache of so many entries answers, at least one."""
+        """The share of accesses that a cache of this many entries answers, at least one."""
         hits = bisect_left(self.distances, entries) + self.at_zero
         return min(1.0, max(0.0, hits / self.accesses))
 
@@ -83,7 +83,7 @@ def sample(pages: Sequence[int], share: float, filled: int = 0) -> set[int]:
 
 
 def drawn_of(pages: int, share: float) -> int:
-    """How many of so many pages a share is, in whole steps from the middle of the first."""
+    """A share of this many pages as their number, in whole steps from the middle of the first."""
     return math.ceil(pages * Fraction(share) - Fraction(1, 2))
 
 

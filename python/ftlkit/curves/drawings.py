@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 BEHIND = "falls behind"
-"""In place of response times that tell the length of the trace."""
+"""In place of response times past saturation."""
 
 
 def cache(accesses: Accesses, curve: Curve) -> Drawing:

@@ -90,7 +90,7 @@ class LatencyCurve(Saved):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row a point: `ftl`, `offered_iops` or `queue_depth`, then means over the seeds.
+        """A row per point: `ftl`, `offered_iops` or `queue_depth`, then means over the seeds.
 
         Behind each mean stands half of its 95 % interval, null with one seed. Over load,
         `is_overloaded` tells which points fell behind their arrivals.

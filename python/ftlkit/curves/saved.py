@@ -25,7 +25,7 @@ class Saved(ABC):
     @property
     @abstractmethod
     def frame(self) -> pl.DataFrame:
-        """A row a point."""
+        """A row per point."""
 
     @property
     @abstractmethod

@@ -1,9 +1,9 @@
 """What translation layers serve over offered load, and over queue depth.
 
-Each point is a run of a sweep. Over load, requests arrive at the workload's own times, closer
-together or further apart. A run that falls behind its arrivals has response times that tell the
-length of the trace, so they are neither drawn nor ranked. Over depth, the host keeps so many
-requests outstanding, and no run can fall behind.
+Each point is a run of a sweep. Over load, arrival times are the workload's, scaled to each load. A
+run that falls behind its arrivals has response times that only reflect the length of the trace, so
+they are neither drawn nor ranked. Over depth, the host keeps a fixed number of requests
+outstanding, and no run can fall behind.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def reachable(rates: Sequence[float], served: float) -> list[float]:
 
 
 def speedup(rate: float, own_rate: float) -> str:
-    """The factor on arrivals that makes a workload ask for so many requests per second."""
+    """The factor on arrivals that makes a workload ask for this many requests per second."""
     return f"{rate / own_rate:.4g}" if rate < 1000 * own_rate else f"{rate / own_rate:.0f}"
 
 

@@ -96,7 +96,7 @@ def map_mb(replicas: int) -> int:
 
 
 def curves(miss_ratios: Iterable[float]) -> list[dict[str, float | str]]:
-    """The curves of RFTL fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row a point."""
+    """The curves of RFTL fig. 6 (tab. 4): `model`, `miss_ratio`, `access_ns`, a row per point."""
     rows: list[dict[str, float | str]] = []
     for miss_ratio in miss_ratios:
         times = {f"DFTL, P_GC = {p_gc:g}": baseline(miss_ratio, P_GC=p_gc) for p_gc in (0.0, 0.5, 1.0)}

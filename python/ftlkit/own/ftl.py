@@ -94,7 +94,7 @@ class Ftl:
         """Make everything last that was written or trimmed."""
 
     def idle(self, flash: Flash, budget_ns: int) -> None:
-        """Work while nobody waits, for so many nanoseconds at most."""
+        """Work while nobody waits, for this many nanoseconds at most."""
 
     def recover(self, flash: Flash) -> None:
         """Find everything again from the tags (`flash.scan`), after any power cut."""

@@ -108,7 +108,7 @@ class EvictionPolicy(Policy):
     evicts: str = "page"
 
     def __init__(self, device: FlashDevice, room: int) -> None:
-        """Make it for an empty buffer with room for so many pages."""
+        """Make it for an empty buffer with room for this many pages."""
         self.device = device
         self.room = room
 

@@ -289,41 +289,41 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "refreshing_over",
         _refreshing_over,
-        "In {names} refreshing ended before the workload did, since no spare block was left or no block could be "
+        "Under {names} refresh ended before the workload, since no spare block was left or no block could be "
         "moved; {reads:count} page reads were uncorrectable.",
         "Give the device more spare blocks, or read less.",
-        "Refreshing ended before the workload did, since no spare block was left or no block could be moved, so reads "
-        "came to be uncorrectable. Give the device more spare blocks",
+        "Refresh ended before the workload, since no spare block was left or no block could be moved, so reads "
+        "became uncorrectable. Give the device more spare blocks",
     ),
     Rule(
         "unchecked",
         # One that returns nothing is a fast one.
         _runs(lambda run: run["family"] == "python" and not run.get("proved")),
-        "What {names} returned for reads was not checked, and wrong data may be fast.",
+        "Reads of {names} were not checked, and wrong data may be fast.",
         "Compare every read with the last write ({verify}).",
-        "What FTLs in Python returned for reads was not checked, and wrong data may be fast ({verify})",
+        "Reads of FTLs in Python were not checked, and wrong data may be fast ({verify})",
     ),
     Rule(
         "overloaded",
         lambda results: None if results.document["workload"]["duration_ns"] else _BEHIND(results),
-        "All requests arrive at once, so response times tell how many there are.",
+        "All requests arrive at once, so response times only reflect their number.",
         "Use a closed loop ({closed}).",
     ),
     Rule(
         "overloaded",
         _BEHIND,
-        "More requests arrive than {names} can serve, so queues grow until the end: these response times measure the "
-        "length of the trace as much as the scheme.",
+        "Offered load exceeds the throughput of {names}, so queues grow until the end: response times reflect the "
+        "trace's length as much as the scheme.",
         "Lower the load ({slower}), or use a closed loop ({closed}).",
-        "More requests arrive than are served, so response times measure the length of the trace. Lower the load "
+        "Offered load exceeds throughput, so response times reflect the trace's length. Lower the load "
         "({slower}), or use a closed loop ({closed})",
     ),
     Rule(
         "collections_not_reached",
         _unreached,
-        "While measuring, the host wrote {share:share} of the device's logical pages, and collecting and merging "
-        "copied hardly anything ({each}): what they cost in a steady state was not measured, and the ranking may be "
-        "another there.",
+        "While measuring, the host wrote {share:share} of the device's logical pages, and GC and merges "
+        "copied hardly anything ({each}): their steady-state cost was not measured, and the ranking may change "
+        "there.",
         "Precondition the device to a steady state ({steady}), or replay more requests ({more}).",
         "The host wrote less than the device holds, and collecting copied hardly anything: its cost in a steady state "
         "was not measured. Take a device in a steady state ({steady}), or replay more requests ({more})",
@@ -339,25 +339,25 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "misaligned",
         _misaligned,
         "{aligned:share} of the requests start and end on the device's pages of {page:size}; with align_offset = "
-        "{align_offset_bytes} (--align-offset {align_offset_bytes}) {aligned_with_offset:share} do. Pages that are "
-        "written in part cost more with every FTL.",
+        "{align_offset_bytes} (--align-offset {align_offset_bytes}) {aligned_with_offset:share} do. Partial "
+        "page writes cost more under every FTL.",
         of_many="Most requests are off the device's page grid, and one offset would put them on it: see `ftlkit trace "
         "info`, and set align_offset",
     ),
     Rule(
         "repeated",
         _repeated,
-        "{requests:count} rows ({share:share}) ask for what another row asked for within {within_ns:duration}: the "
-        "trace may have several rows per request, which are served as often.",
+        "{requests:count} rows ({share:share}) repeat another row within {within_ns:duration}: the trace may "
+        "have several rows per request, each served as a request.",
         "{way}.",
-        "Many rows of the trace ask for what another has just asked for, as rows of several events of one request do; "
+        "Many rows of the trace repeat a row just before, like several events of one request; "
         "set blkparse_action or where",
     ),
     Rule(
         "ticks",
         lambda results: facts if (facts := _ticks(results)) and not facts["step"] else None,
-        "All {requests} have one time in the trace, so they arrive as one burst and wait for each other: responses "
-        "tell how long the trace is.",
+        "All {requests} have one time in the trace, so they arrive as one burst and wait for each other: response "
+        "times only reflect the trace's length.",
         "Give times ({gap}), or use a closed loop ({closed}).",
     ),
     Rule(
@@ -396,18 +396,17 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "untouched",
         _untouched,
-        "The preparation left {full:share} of the device full of data, and the workload never touches "
-        "{untouched:share} of that; they make collections cost more than on a device with more room.",
-        "Say how full it is ({in_use}).",
-        "The workload never touches more than a twentieth of the data that the preparation left, which make "
-        "collections cost more than on a device with more room. Say how full the device is (--in-use, in a study "
-        "run.in_use)",
+        "The preparation filled {full:share} of the device, and the workload never touches {untouched:share} of "
+        "these data; they make GC cost more than on a device with more room.",
+        "Set the share in use ({in_use}).",
+        "The workload never touches more than a twentieth of the prepared data, which make GC cost more than on a "
+        "device with more room. Set the share in use (--in-use, in a study run.in_use)",
     ),
     Rule(
         "rising",
         _runs(_rising, "{label} from {first:digits} to {last:digits}"),
         "Write amplification rose during the run ({each}): means depend on how long the run was.",
-        "{longer} to see what lasts.",
+        "{longer} to measure lasting figures.",
         "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
         "length. Take a device in a steady state ({steady}), or replay more requests ({more})",
     ),
@@ -422,7 +421,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         _runs(lambda run: not run["erases"]["total"] and writes(run)),
         "No block was erased under {names}, so garbage collection was not tested.",
         "{prepare}, or give the device less capacity (--capacity).",
-        "No block was erased, so nothing is said of garbage collection, write amplification and endurance. Take a "
+        "No block was erased, so garbage collection, write amplification and endurance were not tested. Take a "
         "device in a steady state ({steady}), or give it less capacity (--capacity)",
     ),
     Rule(
@@ -436,7 +435,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         _cached_whole,
         "The mapping cache is larger than the whole map under {names}, so it never evicts: {label} has {cache:size} "
         "for entries of {whole:size}.",
-        "Give it less (--ftl {mapping}:cmt=SIZE) to measure what a cache of part of the map costs.",
+        "Give it less (--ftl {mapping}:cmt=SIZE) to measure a partial cache.",
         "The mapping cache is larger than the whole map, so it never evicts: vary sizes below that",
     ),
 )

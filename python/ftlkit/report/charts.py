@@ -273,7 +273,7 @@ def ram(results: Outcome) -> AnyChart | None:
 
 
 def two_gauges(results: Outcome, gauge: str, pale: str, title: str, labels: str | None = None) -> AnyChart | None:
-    """Two gauges as two lines a run, the second one pale."""
+    """Two gauges as two lines per run, the second one pale."""
     if not {gauge, pale} <= set(results.series.columns):
         return None
     frame = results.series.select("label", "request", gauge, pale).drop_nulls()

@@ -43,7 +43,7 @@ AnyChart = alt.Chart | alt.LayerChart
 
 
 def over_time(results: Outcome, column: str, title: str, label: str) -> AnyChart | None:
-    """One line a run; logarithmic where one run would press the others flat."""
+    """One line per run; logarithmic where one run would press the others flat."""
     if not {"request", column} <= set(results.series.columns):
         return None
     frame = results.series.select("label", "request", column).drop_nulls().filter(pl.col(column) > 0)
@@ -89,7 +89,7 @@ def label_of_key(labels: Sequence[str]) -> str:
 
 
 def folded_labels(spec: Json) -> list[str]:
-    """The runs of a chart whose data have a column a run; none of others."""
+    """The runs of a chart whose data have a column per run; none of others."""
     names: list[str] = []
     for transform in spec.get("transform", []):
         if transform.get("as") == "label":
@@ -112,7 +112,7 @@ def numbered(frame: pl.DataFrame) -> alt.Chart:
 
 
 def _lines(frame: pl.DataFrame, column: str, keys: dict[str, str]) -> alt.InlineData:
-    """Lines as text with a column a run: a row a point would be most of a page of many runs."""
+    """Lines as text with a column per run: a row per point would be most of a page of many runs."""
     wide = frame.pivot(on="label", index="request", values=column, sort_columns=False).sort("request")
     rows = [
         ",".join("" if value is None else f"{value:.5g}" for value in row)
@@ -130,7 +130,7 @@ def values(frame: pl.DataFrame) -> alt.InlineData:
 
 
 def sized(chart: Any, height: int = HEIGHT) -> AnyChart:  # noqa: ANN401 - single and layered charts share no typed base
-    """The chart as wide as its place and so many pixels high."""
+    """The chart as wide as its place and this many pixels high."""
     sized: AnyChart = chart.properties(width="container", height=height)
     return sized
 
@@ -152,7 +152,7 @@ def run_dash(results: Outcome) -> alt.StrokeDash:
 
 
 def run_axis(results: Outcome) -> alt.Y:
-    """A row a run."""
+    """A row per run."""
     return alt.Y("label:N", title=None, sort=results.labels, axis=alt.Axis(labelLimit=120, ticks=False, domain=False))
 
 

@@ -193,7 +193,7 @@ def reading(document: Document) -> str | None:
 
 
 def changes(document: Document) -> list[str]:
-    """What was left out of a workload or changed in it, a sentence each."""
+    """Omissions from a workload and changes to it, one sentence each."""
     facts = [fact for fact in document["workload"]["facts"] if not fact.startswith("read as ")]
     return [f"{fact[0].upper()}{fact[1:]}" for fact in facts]
 

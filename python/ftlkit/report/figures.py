@@ -80,7 +80,7 @@ _Draw = Callable[["Outcome"], "AnyChart | None"]
 
 
 def _line(column: str, title: str, labels: str = NUMBER) -> _Draw:
-    """A line a run over the requests served."""
+    """A line per run over the requests served."""
     return lambda results: over_time(results, column, title, labels)
 
 
@@ -112,7 +112,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "response-parts",
-        "What response times are made of",
+        "Breakdown of response times",
         "Share of the mean response: solid, the request's own operations; pale, waiting behind other operations.",
         "causes",
         charts.response_parts,
@@ -126,14 +126,14 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "flash-time",
-        "Where the flash time goes",
+        "Flash time by cause",
         "Share of the time that dies and channels spent on each cause.",
         "causes",
         charts.flash_time,
     ),
     (
         "ram",
-        "RAM against response time",
+        "RAM vs response time",
         "Each run's RAM and its mean response time; lower and further left is better.",
         "areas",
         charts.ram,
@@ -147,7 +147,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "wear-map",
-        "Where the device wears",
+        "Wear by block",
         _cells,
         "wear",
         wear_charts.wear_map,
@@ -161,7 +161,7 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "price-of-evenness",
-        "Evenness against its price",
+        "Wear spread vs cost",
         "Each run's flash time for a read or write, and the σ of its blocks' erases; lower and further left is better.",
         "areas",
         wear_charts.price,
@@ -182,21 +182,21 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "moved-over-time",
-        "Collections over the workload",
+        "GC over the workload",
         "Share of the pages programmed that collections, merges and other moves of data wrote, stretch by stretch.",
         "runs",
         _line("moved_share", "share of pages programmed", SHARE),
     ),
     (
         "buffer-hits",
-        "Writes that find their page in the write buffer",
+        "Write buffer hits",
         "Share of the pages written that replace a version still waiting in RAM; the older is never programmed.",
         "runs",
         _line("buffer_hit_ratio", "share of pages written", SHARE),
     ),
     (
         "log-utilisation",
-        "Log pages that count",
+        "Valid log pages",
         "Share of the log's programmed pages that hold the newest copy of something; low: overwritten before merged.",
         "runs",
         _line("log_utilisation", "share of log pages", SHARE),
@@ -217,14 +217,14 @@ _FIGURES: tuple[tuple[str, str, str | Callable[[Outcome], str], str, _Draw], ...
     ),
     (
         "delta",
-        "What makes the sequential area grow",
+        "Growth of the sequential area",
         "δ of the last interval, the share of new sequential blocks that became data blocks; above Δ (pale) it grows.",
         "runs",
         _pair("delta", "delta_threshold", "δ and, pale, Δ"),
     ),
     (
         "phi",
-        "What makes the random area grow",
+        "Growth of the random area",
         "φ of the last interval: newest pages of a leaving random block; from Φ (pale) on the area grows, after δ.",
         "runs",
         _pair("phi", "phi_threshold", "φ and, pale, Φ"),
@@ -277,7 +277,7 @@ def page_spec(chart: AnyChart) -> Json:
 
 _CELL = r'<path d="([^"]*)" fill="([^"]*)"/>'
 _CELLS = re.compile(f"(?:{_CELL}){{500,}}")
-"""So many areas in a row are the cells of a map, none of which covers another."""
+"""This many areas in a row are the cells of a map, none of which covers another."""
 
 
 def _merged(cells: re.Match[str]) -> str:

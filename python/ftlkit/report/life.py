@@ -202,7 +202,7 @@ def _years(one: _Forecast) -> str:
 
 
 def rows(results: Outcome) -> list[Json]:
-    """The table: one row a run, if any has a forecast; cells as `COLUMNS`."""
+    """The table: one row per run, if any has a forecast; cells as `COLUMNS`."""
     runs = results.document["runs"]
     known = [run["endurance"] for run in runs if run.get("endurance")]
     if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):

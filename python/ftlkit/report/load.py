@@ -1,8 +1,8 @@
 """Which runs kept up with the arrivals, and what the others served.
 
 In an open loop that asks for more than a device can do, queues grow as long as the trace lasts.
-Response times then tell the length of the trace, so such runs are compared by what does not depend
-on the queue.
+Response times then only reflect the length of the trace, so such runs are compared by what does not
+depend on the queue.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ ROLES = (
 OPS = ("read", "program", "erase")
 REQUESTS = ("read", "write", "trim", "flush")
 COPIES, FAILED, IDLE, BACKGROUND = 4, 8, 16, 32
-"""What is told of an operation beside its kind, as bits."""
+"""Properties of an operation beside its kind, as bits."""
 
 NOTES: dict[str, str] = {
     "mapping_hits": "The map in RAM knows where the page lies",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_PART = 36
-"""Characters that stay together: on a phone a line has room for about so many."""
+"""Characters that stay together: on a phone a line has room for about this many."""
 
 
 def page(results: Outcome) -> str:
@@ -74,7 +74,7 @@ def page(results: Outcome) -> str:
 
 
 def _downs(results: Outcome) -> Json:
-    """The tables with a column a run, for narrow screens."""
+    """The tables with a column per run, for narrow screens."""
     return {
         "responses": tables.down(tables.responses(results), [*tables.RESPONSES.values()], "kind"),
         "wear": tables.down(tables.wear(results), [*tables.WEAR.values()]),

@@ -1,4 +1,4 @@
-"""Colours: one a run and one a cause, the same in every chart and table.
+"""Colours: one per run and one per cause, the same in every chart and table.
 
 The hues stay apart for the common kinds of colour blindness and keep a contrast of 3:1 or more on
 white and on the dark background alike, so one palette serves both. Runs differ in dash and point

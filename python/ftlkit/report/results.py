@@ -34,7 +34,7 @@ RUN_COLUMNS: dict[str, str] = {name: metric.meaning for name, metric in COLUMNS.
 
 
 class Results(Outcome):
-    """Results of one study: the runs that finished, what was asked, and what can be made of it."""
+    """Results of one study: the finished runs and the request, with tables and reports."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -64,8 +64,8 @@ class Results(Outcome):
     def save(self, path: str | Path, *, frame: str = "runs") -> None:
         """Save the results: everything as `.json`, one frame as `.csv` or `.parquet`.
 
-        `frame` names it: `runs` has one row a run, `series` one a run and point in time, and so on
-        as in `ftlkit.results.frames.FRAMES`.
+        `frame` names it: `runs` has one row per run, `series` one per run and point in time, and so
+        on as in `ftlkit.results.frames.FRAMES`.
         """
         path = Path(path)
         if path.suffix.lower() not in SUFFIXES:

@@ -64,7 +64,7 @@ PHONE_RUNS = 4
 
 
 def down(rows: Sequence[Json], headings: Sequence[str], group: str = "") -> list[Json]:
-    """A table with a column a run and a line a heading, for narrow screens, a few runs a part.
+    """A table with a column per run and a line a heading, for narrow screens, a few runs a part.
 
     `group` is the key of what tells rows of one run apart; each of its values has lines of its own.
     """
@@ -97,7 +97,7 @@ KINDS = {"all": "all", "read": "reads", "write": "writes"}
 
 
 def responses(results: Outcome) -> list[Json]:
-    """Response times: one row a run and kind of requests; cells as `RESPONSES`."""
+    """Response times: one row per run and kind of requests; cells as `RESPONSES`."""
     rows = []
     for run in results.document["runs"]:
         for kind, name in KINDS.items():
@@ -109,7 +109,7 @@ def responses(results: Outcome) -> list[Json]:
 
 
 def parts(results: Outcome) -> list[Json]:
-    """What mean response times are made of: one row a run, part and cause, the largest first."""
+    """What mean response times are made of: one row per run, part and cause, the largest first."""
     words = {"waiting": "waiting behind", "service": "own"}
     rows = []
     for run in results.document["runs"]:
@@ -142,7 +142,7 @@ OPERATIONS = ("reads", "programs", "erases", "flash time")
 
 
 def operations(results: Outcome) -> list[Json]:
-    """Counts of flash operations: one row a run and cause."""
+    """Counts of flash operations: one row per run and cause."""
     rows = []
     for run in results.document["runs"]:
         causes = dict.fromkeys(operation["cause"] for operation in run["operations"] if operation["count"])
@@ -157,7 +157,7 @@ def operations(results: Outcome) -> list[Json]:
 
 
 def footprints(results: Outcome) -> list[Json]:
-    """Memory of the mappings: one row a run and structure."""
+    """Memory of the mappings: one row per run and structure."""
     return [
         {
             "label": run["label"],
@@ -170,7 +170,7 @@ def footprints(results: Outcome) -> list[Json]:
 
 
 def classes(results: Outcome) -> list[Json]:
-    """Latency of flash operations: one row a run and class; empty if not asked for."""
+    """Latency of flash operations: one row per run and class; empty if not asked for."""
     rows = []
     for run in results.document["runs"]:
         for latency in run.get("classes") or []:
@@ -200,7 +200,7 @@ WEAR: dict[str, str] = {
 
 
 def wear(results: Outcome) -> list[Json]:
-    """How evenly blocks wore, and what levelling took: one row a run with erases, as `WEAR`."""
+    """How evenly blocks wore, and what levelling took: one row per run with erases, as `WEAR`."""
     return [
         {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in WEAR]}
         for run in results.document["runs"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LANE = 22
 """Height of a lane in pixels."""
 FEW = 3000
-"""Up to so many operations have a still picture and SVG; more are drawn on a canvas."""
+"""Up to this many operations have a still picture and SVG; more are drawn on a canvas."""
 TIME_SIGNAL = "zoom_ready_ns"
 """What Vega calls the time that is shown: the selection and the field of the first layer."""
 LONGEST = 8

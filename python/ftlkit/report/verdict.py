@@ -31,10 +31,10 @@ CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""
 
 
-WEIGHTS = ("Read with care", "Why", "Cost", "Life", "Wear", "Flash work")
+WEIGHTS = ("Caveats", "Why", "Cost", "Life", "Wear", "Flash work")
 """Headings, those first whose sentences a terminal says first. The table tells the flash work."""
 
-_UNRANKED = "Requests are too few to rank by the 99th percentile: see Read with care."
+_UNRANKED = "Requests are too few to rank by the 99th percentile: see Caveats."
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Verdict:
             ("Cost", self.costs),
             ("Wear", self.wear),
             ("Life", self.life),
-            ("Read with care", self.cautions),
+            ("Caveats", self.cautions),
         )
         return [(heading, sentences) for heading, sentences in parts if sentences]
 
@@ -141,10 +141,10 @@ def _reservation(results: Outcome, measured: list[Run]) -> str:
     worn = [run for run in measured if run["end_of_life"]]
     text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
     if worn:
-        text += f" The device wore out under {names(worn)} before the workload ended: see Read with care."
+        text += f" The device wore out under {names(worn)} before the workload ended: see Caveats."
     cheap_runs = cheap(results)
     if cheap_runs:
-        text += f" Collecting and merging cost {names(cheap_runs)} hardly anything yet: see Read with care."
+        text += f" GC and merges cost {names(cheap_runs)} hardly anything yet: see Caveats."
     return text
 
 

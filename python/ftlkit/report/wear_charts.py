@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ftlkit.results.outcome import Outcome
 
 LINE_CELLS = 64
-"""Cells of a line of the wear map at most: 1024 cells make 16 to 40 lines a run."""
+"""Cells of a line of the wear map at most: 1024 cells make 16 to 40 lines per run."""
 MAP_HEIGHT = 620
 """Height that all maps together should not exceed by much, in pixels."""
 PLANE_GAP = 0.4
@@ -151,7 +151,7 @@ def wear_map(results: Outcome) -> AnyChart | None:
     )
     stops, colours = (list(column) for column in zip(*wear_stops(results).values(), strict=True))
     cells = (
-        # A row a run, which the page takes apart: names of columns for each cell would be most of
+        # A row per run, which the page takes apart: names of columns for each cell would be most of
         # the page.
         alt.Chart(
             alt.InlineData(values=frame.drop("failed").group_by("label", "top", maintain_order=True).all().to_dicts())

@@ -84,5 +84,5 @@ def cache(run: Run) -> str | None:
         return None
     return (
         f"{run['label']} answers {units.share(ratio)} of mapping lookups from RAM and spends {units.share(share)} of "
-        "its flash time on reading and writing its map: a cache that holds the whole map would save at least that."
+        "its flash time on reading and writing its map: a cache of the whole map would save at least that."
     )

@@ -55,7 +55,7 @@ Drawn = alt.Chart | alt.LayerChart
 
 
 def draw(plan: FigurePlan, points: Sequence[Point]) -> list[tuple[str, Markup]]:
-    """A figure's panels, one a workload (for gauges over time: one a run), each with its title.
+    """A figure's panels, one per workload (for gauges over time: one per run), each with its title.
 
     Runs that failed are left out, and with the one that others are set against the whole workload.
     """

@@ -1,4 +1,4 @@
-"""The frames of results besides one row a run: contents, columns, and how they are made.
+"""The frames of results besides one row per run: contents, columns, and how they are made.
 
 A column is described once, here, with its type; docs/columns.md is made from it. Times are
 nanoseconds, shares 0..1.

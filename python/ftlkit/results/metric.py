@@ -25,7 +25,7 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
 }
 """How people read values of a unit; counts (requests, pages, blocks ...) are whole numbers.
 
-Bytes a second are shown in MB/s, as makers of drives state them, and the heading says so.
+Bytes per second are shown in MB/s, as makers of drives state them, and the heading says so.
 """
 
 

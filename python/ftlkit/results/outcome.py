@@ -28,7 +28,7 @@ def device_of(document: Document) -> DeviceFacts:
 
 
 class Outcome:
-    """The runs of one study that finished, and what was asked."""
+    """The finished runs of one study, with its request."""
 
     def __init__(self, document: Document, source: Path | None = None) -> None:
         self.document = document
@@ -48,17 +48,17 @@ class Outcome:
 
     @cached_property
     def runs(self) -> pl.DataFrame:
-        """One row a run; the columns are described in `RUN_COLUMNS`."""
+        """One row per run; the columns are described in `RUN_COLUMNS`."""
         return self.frame("runs")
 
     @cached_property
     def operations(self) -> pl.DataFrame:
-        """Flash operations: one row a run, cause and kind, with `count` and `time_ns`."""
+        """Flash operations: one row per run, cause and kind, with `count` and `time_ns`."""
         return self.frame("operations")
 
     @cached_property
     def waiting(self) -> pl.DataFrame:
-        """Parts of response times: one row a run, part and cause, with `mean_ns` and `bus_ns`."""
+        """Parts of response times: one row per run, part and cause, with `mean_ns` and `bus_ns`."""
         return self.frame("waiting")
 
     @cached_property
@@ -68,7 +68,7 @@ class Outcome:
 
     @cached_property
     def classes(self) -> pl.DataFrame:
-        """Latency of flash operations: one row a run, class and part; empty if not asked for.
+        """Latency of flash operations: one row per run, class and part; empty if not asked for.
 
         Classes are `host_read`, `host_write`, `mapping_read`, `mapping_write`, `collection` and
         `other`; columns are `count`, `mean_ns`, `p50_ns`, `p90_ns`, `p99_ns`, `p99_9_ns`,
@@ -83,17 +83,17 @@ class Outcome:
 
     @cached_property
     def timeline(self) -> pl.DataFrame:
-        """Flash operations of the study's window: one row a run and operation; else empty."""
+        """Flash operations of the study's window: one row per run and operation; else empty."""
         return self.frame("timeline")
 
     @cached_property
     def flash_trace(self) -> pl.DataFrame:
-        """Flash operations with their pages: one row a run and operation; else empty."""
+        """Flash operations with their pages: one row per run and operation; else empty."""
         return self.frame("flash_trace")
 
     @cached_property
     def series(self) -> pl.DataFrame:
-        """Time series: one row a run and point, about the stretch it ends; a column a gauge."""
+        """Time series: one row per run and point, about the stretch it ends; a column per gauge."""
         return self.frame("series")
 
     @cached_property
@@ -103,7 +103,7 @@ class Outcome:
 
     @cached_property
     def wear_map(self) -> pl.DataFrame:
-        """Where blocks were erased: one row a run and cell of blocks, at most 1024 cells a run."""
+        """Where blocks were erased: one row per run and cell of blocks, at most 1024 per run."""
         return self.frame("wear_map")
 
     def frame(self, name: str) -> pl.DataFrame:

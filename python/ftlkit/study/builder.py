@@ -333,7 +333,7 @@ def value(place: str, given: object) -> object:
 
 
 def check_seed(given: object, many: int = 1) -> None:
-    """Raise a `UserError` if one of so many seeds, from the given one on, is out of range."""
+    """Raise a `UserError` if one in this many seeds, from the given one on, is out of range."""
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= MOST_SEED:
         raise UserError(f"seed = {given}: must be a whole number from 0 to {MOST_SEED} (2^63 - 1).")
     if given + many - 1 > MOST_SEED:

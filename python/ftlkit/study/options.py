@@ -72,7 +72,7 @@ class ReadingOptions(TypedDict, total=False):
     blkparse_action: Annotated[
         str,
         Option(
-            "Which blkparse action is a request: one letter.", "LETTER", WORKLOAD, ("--blkparse-action", "--action")
+            "blkparse action to take as a request: one letter.", "LETTER", WORKLOAD, ("--blkparse-action", "--action")
         ),
     ]
     align_offset: Annotated[int | str, Option("Bytes to add to every address, for example 512B.", "SIZE", WORKLOAD)]
@@ -83,16 +83,16 @@ class TraceOptions(ReadingOptions, total=False):
 
     trace_device: Annotated[
         str,
-        Option("Which of the trace's devices, or stacked: each gets its own address range.", "NAME|stacked", WORKLOAD),
+        Option("One of the trace's devices, or stacked: each gets its own address range.", "NAME|stacked", WORKLOAD),
     ]
     seed: Annotated[int, SEED]
     requests: Annotated[int, Option("Use the first N requests of a trace, or generate N.", "N", WORKLOAD)]
     bs: Annotated[
-        int | str, Option("Request size of a workload in one line, such as randwrite; 4k without it.", "SIZE", WORKLOAD)
+        int | str, Option("Request size of a workload in one line, such as randwrite; default 4k.", "SIZE", WORKLOAD)
     ]
-    span: Annotated[int | str, Option("Bytes that a generated workload spans; all data without it.", "SIZE", WORKLOAD)]
+    span: Annotated[int | str, Option("Address range of a generated workload; default: all data.", "SIZE", WORKLOAD)]
     write_share: Annotated[float | str, Option("Share of writes of such a workload: 30% or 0.3.", "SHARE", WORKLOAD)]
-    theta: Annotated[float, Option("Exponent of zipf; 0.99 without it.", "THETA", WORKLOAD)]
+    theta: Annotated[float, Option("Exponent of zipf; default 0.99.", "THETA", WORKLOAD)]
     repeat: Annotated[
         int, Option("Serve the trace N times in a row; --requests counts over all rounds.", "N", WORKLOAD)
     ]
@@ -143,25 +143,22 @@ class Options(TraceOptions, total=False):
     in_use: Annotated[
         float | str,
         Option(
-            "Share of the capacity that holds data when measuring begins, for fill and steady: 80% or 0.8; all "
-            "without it.",
+            "Share of the capacity holding data when measuring begins, for fill and steady: 80% or 0.8; default: all.",
             "SHARE",
             DEVICE,
         ),
     ]
     memory_limit: Annotated[
         str,
-        Option("Memory limit of the runs, for example 16GiB; without it 80 % of what is available.", "SIZE", DEVICE),
+        Option("Memory limit of the runs, for example 16GiB; default: 80 % of the available memory.", "SIZE", DEVICE),
     ]
     samples: Annotated[int, Option("Points of the time series.", "N", DEVICE)]
     verify: Annotated[
         bool, Option("Check every read of this run against an oracle, and one power cut after a flush.", panel=DEVICE)
     ]
     classes: Annotated[bool, Option("Report waiting and service times of flash operations by class.", panel=DEVICE)]
-    timeline: Annotated[
-        str, Option("The stretch of simulated time to record each flash operation of, such as 10ms..12ms.")
-    ]
-    flash_trace: Annotated[str, Option("The stretch of simulated time whose requests to trace to the pages of flash.")]
+    timeline: Annotated[str, Option("Window of simulated time to record flash operations in, such as 10ms..12ms.")]
+    flash_trace: Annotated[str, Option("Window of simulated time to trace requests to flash pages in.")]
     settings: Annotated[
         Sequence[str],
         Option(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 BETTER, WORSE, SAME, UNSEEN, UNKNOWN = "better", "worse", "same", "no difference seen", "one seed"
-"""What is said of a change: the last one where noise is not known."""
+"""Verdicts on a change; the last one if there is no error estimate."""
 
 _NONE = "none"
 """What a condition gives for a key that a point has no value of, as differences are told."""
@@ -44,7 +44,7 @@ _NAMES = (*identity.PLACE, "seed", "engine")
 
 @dataclass(frozen=True)
 class Selection:
-    """Points of a store, and what was said to choose them."""
+    """Points of a store, and the conditions that chose them."""
 
     text: str
     conditions: dict[str, str]
@@ -88,7 +88,7 @@ class Pair:
     """What each of them is called."""
     changes: list[Change]
     before: list[Json]
-    """Its points before, one a seed, in the order of the seeds."""
+    """Its points before, one per seed, in the order of the seeds."""
     after: list[Json]
     apart: str = ""
     """The keys in which they differ, neither fixed nor paired; only two stores may differ so."""

@@ -17,7 +17,7 @@ LOCAL, RAY = "local", "ray"
 def executor(on: str = LOCAL, workers: int | None = None) -> Executor:
     """Where points run.
 
-    `local`: processes of this machine, `workers` at once, by default and at most one a core.
+    `local`: processes of this machine, `workers` at once, by default and at most one per core.
     `ray://HOST:PORT`: a cluster there. `ray`: the cluster of the environment variable
     `RAY_ADDRESS`, else a new one on this machine.
     """

@@ -69,7 +69,7 @@ class Plan:
     """Name and `[workload]` table of each."""
     axes: list[Axis]
     seeds: int = 1
-    """Each point is run with so many seeds, from the study's on."""
+    """Each point is run with this many seeds, from the study's on."""
 
     @property
     def title(self) -> str:

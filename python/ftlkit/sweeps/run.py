@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A point with its key, and what is known of it before it is run."""
+    """A point with its key, before it is run."""
 
     point: Point
     key: str
@@ -96,7 +96,7 @@ class _Checker:
         self._workloads = traces.resolved
 
     def lay_out(self, points: Sequence[Point], least: int) -> None:
-        """Lay out each trace that so many of the points read.
+        """Lay out each trace that this many of the points read.
 
         How it is read, with all defaults, a check tells of the trace as it was given; of one point,
         if that can be run.

@@ -44,7 +44,7 @@ NO_RANKING = ("worn_out", "overloaded")
 
 
 FEW_SEEDS = 2
-"""Of so many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
+"""Of this many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one device, workload, translation layer and set of values, one a seed."""
+    """Runs of one device, workload, translation layer and set of values, one per seed."""
 
     device: str
     workload: str

@@ -83,7 +83,7 @@ class Traces:
         return self._digests[path]
 
     def lay_out(self, workloads: Iterable[Json], least: int, control: Control) -> None:
-        """Lay out the traces that are read by so many of the workloads, or more."""
+        """Lay out the traces that are read by this many of the workloads, or more."""
         tables = [workload for workload in workloads if "trace" in workload]
         names = [_name(self.digest(workload), workload) for workload in tables]
         readers = Counter(names)

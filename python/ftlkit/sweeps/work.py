@@ -39,7 +39,7 @@ class Job:
     def sharers(self, at_once: int) -> int:
         """How many points share the memory limit while it runs, of as many as run at once.
 
-        A limit that the study states is shared. Without one a run may take a part of what is
+        A limit that the study states is shared. Without one per run may take a part of what is
         available when it begins, which is what the others have left.
         """
         return 1 if self.study.get("run", {}).get("memory_limit") is None else at_once

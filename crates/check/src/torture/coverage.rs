@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use random::SeededRng;
 use serde::Serialize;
 
-/// Candidates of which the best is taken.
+/// Candidates per trial; the best is taken.
 const CANDIDATES: usize = 12;
 
 /// Times that candidates are drawn until one is accepted.

@@ -1,4 +1,4 @@
-//! Every registered scheme, several devices and workloads, on flash that fails in every way it can;
+//! Every registered scheme, several devices and workloads, with every kind of flash fault;
 //! promise 4 of `docs/correctness.md`, and in its terms.
 //!
 //! Of failures at random every fifth case is tried, of single ones every seventh, and all with

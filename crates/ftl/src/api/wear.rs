@@ -79,7 +79,7 @@ impl AllocRequest {
         Self { purpose, lbn: Some(lbn), hint: Hint::NONE }
     }
 
-    /// The same for a page of which the host says this.
+    /// The same for a page with this hint.
     #[inline]
     #[must_use]
     pub fn hinted(self, hint: Hint) -> Self {
@@ -261,7 +261,7 @@ pub trait WearPolicy: fmt::Debug + Send {
     /// The host has told what became of a file whose data lie in these pages.
     fn on_file_event(&mut self, _event: FileEvent, _of: &Request) {}
 
-    /// A block that shall be emptied now. Asked after each host write that it hears of, for one
+    /// A block to empty now. Asked after each host write that it hears of, for one
     /// block at most.
     fn next_move(&mut self, _blocks: &dyn BlockFacts) -> Option<Pbn> {
         None

@@ -143,7 +143,7 @@ impl DataBlocks {
         std::mem::replace(&mut self.map[lbn.index()], to)
     }
 
-    /// Gives a logical block its first block, for a page of which the host says this.
+    /// Gives a logical block its first block, for a page with this hint.
     pub fn begin(&mut self, blocks: &mut BlockManager, lbn: Lbn, hint: Hint) -> Result<Pbn, FtlError> {
         debug_assert!(self.block(lbn).is_none(), "{lbn} has a block already");
         let pbn = blocks.take_or_stop(AllocRequest::of(Purpose::Data, lbn).hinted(hint), "a new logical block")?;

@@ -129,7 +129,7 @@ impl FlashOp {
     }
 }
 
-/// An operation with all that its price may depend on.
+/// An operation with all facts that may affect its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The operation.

@@ -37,7 +37,7 @@ pub struct NewestCopy {
 pub struct NewestPages {
     /// One page for each newest content, in address order.
     pub pages: Vec<(Ppn, Tag)>,
-    /// Logical pages of which older copies lie about.
+    /// Logical pages with stale copies on flash.
     pub outdated: Vec<Lpn>,
 }
 

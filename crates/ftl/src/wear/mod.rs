@@ -1,5 +1,4 @@
-//! Wear policies, one file each: which free block is taken for what, and which block shall be
-//! emptied.
+//! Wear policies, one file each: which free block is taken for what, and which block to empty.
 
 pub mod bet;
 pub mod dual_pool;

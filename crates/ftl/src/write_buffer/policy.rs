@@ -1,9 +1,9 @@
 //! What makes one write buffer differ from another.
 //!
 //! The machine (`write_back.rs`) holds the pages, answers reads, and forgets what is trimmed. It
-//! tells a policy of every page that comes, is used again or leaves, and asks it which pages shall
-//! be written down when there is no room. A policy is asked a page at a time and not for flash
-//! operations, so it is called through a table of functions, as wear policies are.
+//! tells a policy of every page that comes, is used again or leaves, and asks it which pages to
+//! program when there is no room. A policy is asked a page at a time and not for flash operations,
+//! so it is called through a table of functions, as wear policies are.
 //!
 //! A policy decides nothing that content depends on: of what it names, only pages that wait are
 //! written down, and if none does, the one with the lowest number is.
@@ -34,7 +34,7 @@ pub struct BufferedPage {
     pub slot: u32,
 }
 
-/// What shall be written down together.
+/// Pages to program together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// One page.

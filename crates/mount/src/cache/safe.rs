@@ -61,8 +61,8 @@ impl<V: Device> Cache<V> {
         self.dirty.iter().filter_map(must)
     }
 
-    /// Makes ranges of the device, offsets with lengths, zeros. They belonged to no file when
-    /// everything was safe last, which must be just now.
+    /// Makes ranges of the device, offsets with lengths, zeros. They belonged to no file at the
+    /// last successful sync, which must be just now.
     pub(crate) fn zero(&mut self, ranges: &[(u64, u64)], hint: Hint) -> Result<(), DeviceError> {
         let mut whole = Vec::new();
         for &(from, length) in ranges {

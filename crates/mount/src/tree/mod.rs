@@ -323,7 +323,7 @@ fn check_name(name: &str) -> Result<(), FileError> {
     if is_reserved(name) { Err(FatError::BadName.into()) } else { Ok(()) }
 }
 
-/// What was accepted since everything was safe last.
+/// Writes accepted since the last successful sync.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
     /// Bytes written, by file; a folder has none, and is here if names in it changed.

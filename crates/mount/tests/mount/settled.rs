@@ -1,5 +1,5 @@
-//! Images that are served after the power failed under a mount: other drivers find the files as
-//! they were when everything was safe, whatever fails while the journal goes to its place.
+//! Images that are served after the power failed under a mount: other drivers find the files as of
+//! the last successful sync, whatever fails while the journal goes to its place.
 
 use std::path::Path;
 

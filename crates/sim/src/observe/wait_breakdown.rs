@@ -50,7 +50,7 @@ impl Parts {
     }
 }
 
-/// Nanoseconds by cause, of which most are nothing.
+/// Sparse nanoseconds by cause.
 #[derive(Clone, Copy, Default)]
 struct Few {
     ns: ByCause,

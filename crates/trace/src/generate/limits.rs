@@ -140,7 +140,7 @@ pub(super) fn check_arrivals(key: &str, arrivals: &Arrivals, requests: u64) -> R
     Ok(())
 }
 
-/// Weights of which at least one can be drawn.
+/// Weights, at least one of them above 0.
 pub(super) fn check_weights(key: &str, weights: &[f64]) -> Result<(), SpecError> {
     if weights.is_empty() || weights.len() > MAX_CHOICES {
         return Err(SpecError::field(key, format!("{} entries", weights.len()), format!("give 1 to {MAX_CHOICES}")));

@@ -293,7 +293,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Writes a logical page, of which the host says this, to a stream, on a die that `next_die`
+    /// Writes a logical page with this hint to a stream, on a die that `next_die`
     /// finds.
     #[inline]
     pub fn write_page<D: Device>(

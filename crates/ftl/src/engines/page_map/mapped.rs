@@ -295,7 +295,7 @@ pub trait PageMapped {
         self.append_on(flash, (HOST, Hint::NONE), (label, 0), data, |scheme, flash| scheme.next_die(flash, HOST))
     }
 
-    /// Programs a page of a stream, of which the host says this, on a die that `next_die` finds,
+    /// Programs a page of a stream with this hint on a die that `next_die` finds,
     /// with what is kept of the host's hint, 0 for nothing; one that fails is tried again on the
     /// die that it finds then.
     #[inline]

@@ -197,7 +197,7 @@ impl Superblocks {
         open.filter(|&(_, next)| next < self.geometry.pages_per_block())
     }
 
-    /// Prepares a superblock for a page of which the host says this, as far as that is possible
+    /// Prepares a superblock for a page with this hint, as far as that is possible
     /// without moving pages.
     pub(super) fn prepare(&mut self, blocks: &mut BlockManager, superblock: u32, hint: Hint) -> Result<Step, FtlError> {
         if self.room(superblock, Stream::Hot).is_some() {

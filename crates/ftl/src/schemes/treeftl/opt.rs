@@ -1,4 +1,4 @@
-//! Belady's choice: what is used again last leaves (Wang 2013 6.5.1, OPT).
+//! Belady's choice: OPT evicts the page whose next use is farthest away (Wang 2013 6.5.1, OPT).
 //!
 //! A translation page is used by each access to a page of its group. Of a data page the use that
 //! counts is the next change: a write that replaces the version in RAM, or that goes around RAM, or

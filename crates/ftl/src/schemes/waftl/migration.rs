@@ -188,7 +188,7 @@ impl Waftl {
 type Found<D> = (Page<<D as Device>::Data>, bool);
 
 impl<S: DemandScheme<ForeignPages = HybridMap>> DemandPaged<S> {
-    /// Appends a page to the zone, of which the host says this. A dirty one is newer than what lies
+    /// Appends a page with this hint to the zone. A dirty one is newer than what lies
     /// outside.
     pub fn append_to_zone<D: Device>(
         &mut self,

@@ -110,7 +110,7 @@ impl PageSpace {
     }
 
     /// Puts down what the dies have in hand: something has failed, and the blocks with the fewest
-    /// valid pages are sought.
+    /// valid pages are searched for.
     #[cold]
     pub fn put_all_down(&mut self) {
         (0..self.hands.len() as u32).for_each(|die| self.put_down(die));

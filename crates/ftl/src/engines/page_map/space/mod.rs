@@ -325,7 +325,7 @@ impl PageSpace {
         blocks.free_on(die) < self.threshold + self.margin(blocks) + more
     }
 
-    /// Places one page of a stream, of which the host says this, on a die, opening any free block
+    /// Places one page of a stream with this hint on a die, opening any free block
     /// there, and marks it valid; tells whether that fills the block.
     #[inline]
     fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, hint): (Stream, Hint)) -> Option<(Ppn, bool)> {
@@ -410,7 +410,7 @@ impl PageSpace {
         self.victims.on_page_invalidated(pbn, self.ledger.valid_pages(pbn));
     }
 
-    /// Programs a page of a stream, of which the host says this, on a die, opening any free block
+    /// Programs a page of a stream with this hint on a die, opening any free block
     /// there. None if the page failed: then its block takes no more pages and waits to be emptied.
     #[expect(clippy::inline_always, reason = "one more call for every page that is written or moved")]
     #[inline(always)]
