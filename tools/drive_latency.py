@@ -64,9 +64,9 @@ class Drive:
     preset: str
     used_gib: float
     physical_gib: float
-    blocks: int = 128
-    pages: int = 48
-    rates: tuple[int, ...] = ()
+    blocks: int
+    pages: int
+    rates: tuple[int, ...]
     device: dict[str, Any] = field(default_factory=dict)
     ftl: dict[str, Any] = field(default_factory=lambda: {"name": "page"})
 
@@ -209,8 +209,8 @@ SHEETS: dict[str, tuple[int | None, ...]] = {
 """MB/s in order, read and write; random reads, thousands a second; µs of a read and of a write."""
 
 ASKED = (
-    ("read 128 KiB in order, 64 at a time, MB/s", 128, "sequential", 0.0, 64),
-    ("write 128 KiB in order, 64 at a time, MB/s", 128, "sequential", 1.0, 64),
+    ("read 128 KiB in order, 256 at a time, MB/s", 128, "sequential", 0.0, 256),
+    ("write 128 KiB in order, 256 at a time, MB/s", 128, "sequential", 1.0, 256),
     ("read 4 KiB at random, 512 at a time, k/s", 4, "uniform", 0.0, 512),
     ("read 4 KiB, one at a time, µs", 4, "uniform", 0.0, 1),
     ("write 4 KiB, one at a time, µs", 4, "uniform", 1.0, 1),
@@ -220,7 +220,7 @@ ASKED = (
 
 def on_sheet(drive: Drive, kib: int, pattern: str, write_share: float, depth: int) -> float:
     """A figure of the data sheet, simulated: MB/s, thousands a second, or µs."""
-    requests = {1: 20_000, 64: 20_000, 512: 200_000}[depth]
+    requests = {1: 20_000, 256: 20_000, 512: 200_000}[depth]
     generator: dict[str, Any] = {
         "requests": requests,
         "span": drive.units * UNIT // (1 << 20) << 20,
