@@ -2,7 +2,7 @@
 
     python tools/drive_latency.py --write                     # all drives, into the page
     python tools/drive_latency.py 7450-pro-960 10000 60000    # two rates of one
-    python tools/drive_latency.py sheet scale --write         # data sheets, and other scales
+    python tools/drive_latency.py sheet scale alone --write   # data sheets, scales, writes alone
 
 `drive_latency.csv` has what was measured: SSD-iq (VLDB 2025), `paper/finallat10` of its public
 records, medians over the second half of each run and over three runs. Its load is made here as its
@@ -261,7 +261,34 @@ def scale() -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-TABLES = {"sheet": sheet, "scale": scale}
+ALONE = (
+    ("7450-pro-960", 372.6, 1214),
+    ("7450-pro-960", 447.1, 1112),
+    ("7450-pro-960", 521.6, 990),
+    ("7450-pro-960", 596.2, 877),
+    ("7450-pro-960", 670.7, 756),
+    ("7450-pro-960", 745.2, 623),
+    ("7450-pro-960", 894.3, 368),
+    ("p5520-1920", 1788.5, 471),
+    ("cm7-r-3840", 3576.9, 1279),
+)
+"""Writes alone: drive, used GiB, and the host's MB/s (SSD-iq)."""
+
+
+def alone() -> str:
+    """The host's rate over utilisation, measured and simulated, as Markdown."""
+    lines = [("drive", "used GiB", "MB/s", "ftlkit", "difference"), ("---",) * 5]
+    for name, used, told in ALONE:
+        drive = replace(DRIVES[name], used_gib=used)
+        generator = {"requests": 400_000, "span": drive.units * UNIT, "write_share": 1.0, "sizes": "4KiB"}
+        host = {"loop": "closed", "queue_depth": WRITERS * PLACES}
+        study = drive.study({"generator": generator | {"pattern": "uniform"}}, host, precondition="steady")
+        ours = float(fk.run_study(study, threads=1).frame("runs")["iops"][0]) * UNIT / 1e6
+        lines.append((name, f"{used}", f"{told}", f"{ours:.0f}", f"{100 * (ours / told - 1):+.1f} %".replace("-", "−")))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+TABLES = {"sheet": sheet, "scale": scale, "alone": alone}
 
 
 def picture(name: str, found: Sequence[tuple[dict[str, Any], dict[str, float]]], path: Path) -> None:
