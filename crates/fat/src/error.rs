@@ -1,10 +1,10 @@
-//! Why a volume did not do as it was asked.
+//! Why a volume refused an operation.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why a volume did not do as it was asked. Nothing of what was asked has been done, if it is not
+/// Why a volume refused an operation. Nothing of what was asked has been done, if it is not
 /// [`Disk`](Self::Disk) or [`Damaged`](Self::Damaged).
 #[derive(Debug, Error)]
 pub enum FatError {

@@ -35,11 +35,11 @@ impl Chain {
     }
 }
 
-/// What is known of the table.
+/// State of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
     pub(crate) free: u32,
-    /// Where to look for a free cluster first.
+    /// Where the search for a free cluster begins.
     pub(crate) next: u32,
 }
 

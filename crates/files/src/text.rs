@@ -5,7 +5,7 @@ use trace::units::Bytes;
 
 use crate::spec::{FileSpec, Names, Personality, SpecError};
 
-/// Keys of a table; what is left out has the personality's default. Sizes are bytes, or text such
+/// Keys of a table; omitted keys have the personality's default. Sizes are bytes, or text such
 /// as `1GiB`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,7 +19,7 @@ const PAGE: u32 = PAGE_BYTES as u32;
 const TABLES: u32 = 2;
 const SERIAL: u32 = 0x4654_4C4B;
 
-/// The file system could not do what was asked: mostly because it is full.
+/// The file system could not serve the request, mostly because it is full.
 #[derive(Debug, Error)]
 #[error(
     "file workload: {doing} {path} failed: {source}; if the volume of {volume_bytes} bytes is full, give a larger volume_bytes or fewer files"

@@ -28,7 +28,7 @@ pub struct Tortured {
 }
 
 /// Runs trials until time is up, nothing is left to be tried, or `goes_on` says no. It is asked
-/// before each trial, with what is known so far and the time that has passed.
+/// before each trial, with the statistics so far and the time passed.
 pub fn run(torture: Torture, limits: Limits, goes_on: impl Fn(&[SchemeReport], Duration) -> bool + Sync) -> Tortured {
     run_on(torture, limits, |work| work(), goes_on)
 }

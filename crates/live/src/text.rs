@@ -73,7 +73,7 @@ pub struct ServeText {
     /// Clients at once.
     #[serde(default)]
     pub clients: Option<i64>,
-    /// Whether to serve what is left of a damaged image.
+    /// Whether to serve a damaged image.
     #[serde(default)]
     pub accept_damage: bool,
     /// Whether to serve it for reading alone, and leave it as it is.

@@ -121,7 +121,7 @@ impl<V: Device> Cache<V> {
         self.is_worn_out
     }
 
-    /// Whether the journal alone holds the last of what is safe.
+    /// Whether the latest durable data lie only in the journal.
     pub(crate) fn is_ahead(&self) -> bool {
         self.is_ahead
     }

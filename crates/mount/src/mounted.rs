@@ -299,7 +299,7 @@ fn keeper(
     Ok((is_over, thread))
 }
 
-/// What is said when the flash takes no writes any more.
+/// Message for flash that accepts no more writes.
 fn worn_out(lost: Option<&Lost>) -> String {
     let lost = lost.map_or_else(
         || "Nothing that was written is lost".into(),

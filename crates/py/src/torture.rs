@@ -14,7 +14,7 @@ use crate::control::{Campaign, Control, Line};
 use crate::error::{Failure, json, parse};
 use crate::threads::with_python_state;
 
-/// What is asked for.
+/// The request.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct TortureOptions {

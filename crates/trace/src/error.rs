@@ -220,7 +220,7 @@ pub enum TraceError {
     NoSuchDevice {
         /// Path of the trace.
         path: PathBuf,
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Name and requests of each, in order of first appearance.
         devices: Vec<(String, u64)>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use Addresses::{InBytes, InSectors, Sure};
 
-/// What is known of a format: all but how a line of it reads, which is its reader's (`read/`).
+/// Description of a format: all but the parsing of a line, which is its reader's (`read/`).
 struct About {
     name: &'static str,
     columns: &'static str,

@@ -22,7 +22,7 @@ use crate::case::operation::{Effect, Extent, Operation};
 use crate::oracle::exact::{Mismatch, Nature, Oracle};
 use crate::stamp::{Stamp, page_of, stamp, version_of};
 
-/// What is known of a page.
+/// The oracle's knowledge of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
     /// The newest version ever handed out, 0 before the first.

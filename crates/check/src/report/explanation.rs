@@ -21,7 +21,7 @@ const OPERATIONS: usize = 20;
 /// Operations that stand below a failure's own lines.
 const FEW_OPERATIONS: usize = 4;
 
-/// What is known of a failure from the flash, in words.
+/// A failure in words, by the state of the flash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// The blocks that the scheme lost track of, if it ran out of blocks because of that.

@@ -126,7 +126,7 @@ pub struct Finding {
     tried: Box<TrialStats>,
 }
 
-/// What is known of one scheme.
+/// Statistics of one scheme.
 #[derive(Clone, Debug, Serialize)]
 pub struct SchemeReport {
     /// The names of its parts.
@@ -178,7 +178,7 @@ pub struct Torture {
 }
 
 impl Torture {
-    /// Checks what was asked; `Err` says what to change.
+    /// Checks the request; `Err` names the change needed.
     pub fn new(options: Options) -> Result<Self, String> {
         let Options { stacks, devices, seed, swarm, cuts_of_registered } = options;
         let draws_parts = stacks.is_empty();
@@ -237,7 +237,7 @@ impl Torture {
         (report.states, report.states_of) = (states.reached(), states.conceivable());
     }
 
-    /// What is known so far, scheme by scheme.
+    /// Statistics so far, by scheme.
     pub fn reports(&self) -> &[SchemeReport] {
         &self.reports
     }

@@ -113,7 +113,7 @@ impl TrialStats {
         tried
     }
 
-    /// What is known of a case that failed: its requests, and the cuts and faults that it names,
+    /// Facts about a failed case: its requests, and the cuts and faults that it names,
     /// but not the flash operations that it took.
     pub(super) fn of_finding(case: &Case) -> Self {
         let mut tried = Self { requests: u64::from(case.requests), ..Self::default() };

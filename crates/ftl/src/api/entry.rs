@@ -1,4 +1,4 @@
-//! What is known of a part of a stack without building it.
+//! Description of a part of a stack, available without building it.
 
 use serde::Serialize;
 

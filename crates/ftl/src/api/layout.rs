@@ -146,7 +146,7 @@ pub fn keeps_logical_blocks(mapping: &Entry) -> Result<(), String> {
 /// A wear policy as the registry lists it.
 #[derive(Clone)]
 pub struct WearKind {
-    /// What is known of it.
+    /// Its description.
     pub entry: &'static Entry,
     /// Whether it stands for a device without a wear policy.
     pub is_none: bool,

@@ -98,7 +98,7 @@ pub enum BlockUse {
     InUse(Purpose),
 }
 
-/// What is known of all blocks.
+/// State of all blocks.
 pub trait BlockFacts {
     /// Erase blocks of the device, bad ones included.
     fn blocks(&self) -> u32;

@@ -84,7 +84,7 @@ pub struct Bet {
     erases: u64,
     /// `findex`: where the search for a set without a flag goes on.
     next: usize,
-    /// What is left to be emptied of a set.
+    /// Blocks of a set still to be emptied.
     left: Range<u32>,
     rng: SeededRng,
 }

@@ -186,7 +186,7 @@ impl WearScheme for Rejuvenator {
     }
 }
 
-/// What is known of a domain's lists.
+/// State of a domain's lists.
 #[derive(Clone, Copy, Debug)]
 struct Lists {
     min: u32,

@@ -175,7 +175,7 @@ pub type BuildBuffer = Arc<dyn Fn(&Layout, &Values) -> Result<Built, ConfigError
 /// A buffer as the registry lists it.
 #[derive(Clone)]
 pub struct BufferKind {
-    /// What is known of it.
+    /// Its description.
     pub entry: &'static Entry,
     /// Whether it can work over a mapping; if not, why.
     pub suits: fn(&Entry) -> Result<(), String>,

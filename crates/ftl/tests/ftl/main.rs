@@ -1,4 +1,4 @@
-//! The translation layers beside what is known of them: closed forms, the papers' own examples,
+//! The translation layers compared with known results: closed forms, the papers' own examples,
 //! bounds, and simple models.
 
 extern crate ftlkit_ftl as ftl;

@@ -36,7 +36,7 @@ pub struct DriveOptions {
     pub modelled: bool,
     /// Faults to come.
     pub plan: FaultPlan,
-    /// Whether to serve what is left of a damaged image.
+    /// Whether to serve a damaged image.
     pub accept_damage: bool,
 }
 

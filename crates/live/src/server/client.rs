@@ -7,7 +7,7 @@
 //!
 //! A thread with replies sends them itself if they are small, their moments have come, nobody else
 //! is sending and the client takes them at once: waking the writer takes longer than serving a
-//! request. What is left is the writer's.
+//! request. The writer sends the rest.
 //!
 //! A reply may have a moment before which it is not sent: when the modelled device would have
 //! answered. Replies leave in order of these moments, and of those without in the order in which

@@ -177,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// What is left to do for an engine that has ended so.
+    /// Remaining work for an engine that has ended so.
     pub(super) fn finish(self, end: Result<(), LiveError>) -> End {
         match end {
             Ok(()) => self.stop(),

@@ -93,7 +93,7 @@ pub struct ServeOptions {
     pub clients: usize,
     /// How long a client may keep the server waiting.
     pub limits: Limits,
-    /// Whether to serve what is left of a damaged image.
+    /// Whether to serve a damaged image.
     pub accept_damage: bool,
     /// Whether to serve it for reading alone, and leave it as it is.
     pub read_only: bool,

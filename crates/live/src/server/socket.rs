@@ -102,7 +102,7 @@ impl Socket {
     }
 
     /// Tightens the time limit of reads from now on, never beyond the earlier one; returns
-    /// what was said before.
+    /// the earlier one.
     pub(crate) fn read_no_later_than(&self, limit: Duration) -> u64 {
         self.reading.fetch_min(self.moment(limit), Ordering::Relaxed)
     }

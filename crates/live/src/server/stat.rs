@@ -1,5 +1,4 @@
-//! How a device is, like the SMART page of a drive: what was asked, what it cost, how worn it is,
-//! how far from its end.
+//! State of a device, like the SMART page of a drive: requests, their cost, wear, remaining life.
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering;

@@ -15,7 +15,7 @@ use fat::Stamp;
 /// The number of the root folder.
 pub const ROOT: u64 = 1;
 
-/// What is known of a file or folder.
+/// State of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     /// The number by which the kernel knows the file.

@@ -208,7 +208,7 @@ impl<V: Device> Tree<V> {
         self.sync()
     }
 
-    /// What is known of a file.
+    /// State of a file.
     pub fn attributes(&self, number: u64) -> Result<Attributes, FileError> {
         let cluster_bytes = u64::from(self.volume.shape().cluster_bytes);
         let known = self.times.get(number);

@@ -1,4 +1,4 @@
-//! What is known of folders and names: times, numbers, short names.
+//! Attributes of folders and names: times, numbers, short names.
 
 use fat::{CodePage, FatError};
 use mount::{Changes, FileError, ROOT, Tree};

@@ -21,7 +21,7 @@ pub(super) struct PyPages {
     pages: Vec<Option<PyPage>>,
 }
 
-/// What is asked of a batch of pages: one of them, or some.
+/// Indices into a batch of pages: one, or several.
 #[derive(FromPyObject)]
 enum Index<'py> {
     One(isize),

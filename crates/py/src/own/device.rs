@@ -134,7 +134,7 @@ impl PyTag {
 }
 
 impl PyTag {
-    /// What is known of a page whose tag is damaged.
+    /// The tag of a page that is damaged.
     pub(super) const UNREADABLE: Self = Self { lpn: 0, pages: 0, role: "unreadable", seq: 0, version: 0 };
 }
 

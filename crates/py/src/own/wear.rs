@@ -49,7 +49,7 @@ fn outcome_name(outcome: RelocateOutcome) -> &'static str {
     }
 }
 
-/// What is known of all blocks, during the call that gets it.
+/// State of all blocks, valid during the call that gets it.
 #[pyclass(frozen, module = "ftlkit._native", name = "Blocks")]
 struct PyBlocks {
     count: u32,

@@ -76,7 +76,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         Self { flash, server: Server { ftl, checker, pages: Vec::new() } }
     }
 
-    /// The power is cut after a flush: what is left is the flash, and what its pages should hold.
+    /// The power is cut after a flush: the flash remains, and the expected contents of its pages.
     pub(crate) fn power_off(mut self) -> Result<(FlashPort<D>, W), Fault> {
         self.server.ftl.flush(&mut self.flash)?;
         Ok((self.flash.power_cycled(), self.server.checker))

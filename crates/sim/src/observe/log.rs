@@ -116,7 +116,7 @@ pub(crate) struct Part {
 /// Flash operations by cause.
 pub(crate) type Operations = [u64; Cause::COUNT];
 
-/// What is known of a request when it is done.
+/// Facts about a completed request.
 pub(crate) struct Row {
     /// Its number, counted from 1.
     pub(crate) number: u64,
@@ -156,7 +156,7 @@ impl Part {
         if self.kinds.len() == GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is left.
+    /// Writes the remaining rows.
     pub(crate) fn finish(mut self) -> Result<(), SimError> {
         if !self.kinds.is_empty() {
             self.flush()?;

@@ -57,7 +57,7 @@ pub struct Device {
     pub abilities: Abilities,
     /// What the link to the host and the controller take.
     pub front_end: FrontEnd,
-    /// The rest of what a chip is built from; its blocks survive what is left of their endurance.
+    /// The rest of what a chip is built from; its blocks survive the rest of their endurance.
     pub chip: ChipOptions,
     /// How bits decay, and what is done about it; none for not at all.
     pub reliability: Option<Reliability>,

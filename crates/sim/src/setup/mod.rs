@@ -1,4 +1,4 @@
-//! What was asked, resolved: the table of keys, the text of a study, device presets, and a device
+//! The resolved study: the table of keys, the text of a study, device presets, and a device
 //! with every key.
 
 pub(crate) mod device;

@@ -1,4 +1,4 @@
-//! What is known of a task that was issued: all but its page, of which the price goes on.
+//! An issued task: all but its page, of which the price goes on.
 
 use flash::{CellType, Pbn};
 use ftl::{Cause, FlashOp, Task};

@@ -62,7 +62,7 @@ pub(super) struct Entry {
     links: [u32; 2],
 }
 
-/// What is known of an entry beyond that, where somebody watches or the device can do more than
+/// Optional data of an entry, needed if somebody watches or the device can do more than
 /// the plain model.
 #[derive(Clone)]
 pub(super) struct Details {

@@ -1,5 +1,4 @@
-//! A workload looked at without a simulation: what it was read as, what was left out or changed,
-//! and what it is like.
+//! A survey of a workload without a simulation: its reading, omissions and changes, statistics.
 //!
 //! Devices of a trace are not laid out here: each keeps its own addresses, since the question often
 //! is which of them to take. What a study of the same table and seed generates is generated here.
@@ -16,7 +15,7 @@ use trace::{DeviceChoice, Record, Rounds, Statistics, Trace, TraceError};
 use crate::SimError;
 use crate::setup::keys::WorkloadText;
 
-/// What is known of a workload after one pass over it.
+/// Statistics of a workload after one pass over it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
     /// File name, preset or `generated`.

@@ -32,7 +32,7 @@ const STARTS: [[f64; NUMBERS]; 2] =
 /// A workload without its places.
 pub(crate) type Frame<'a> = &'a dyn Fn(&PlaceShape) -> GeneratorSpec;
 
-/// Searches: the best places that were found, and what is left; none when `go_on` says to stop.
+/// Searches: the best places found, with their misfit; none when `go_on` says to stop.
 pub(crate) fn search(
     frame: Frame<'_>,
     target: &Target,

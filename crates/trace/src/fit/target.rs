@@ -43,7 +43,7 @@ pub struct Target {
     pub hit_percent: Option<f64>,
 }
 
-/// What is known of a recorded trace's locality.
+/// Locality of a recorded trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// Requests that are generated to compare with, as a trace's beginning has nothing before it.

@@ -13,7 +13,7 @@ pub(super) trait Walk<'a> {
     /// The next field; none at the end of the line.
     fn next_if_any(&mut self) -> Option<&'a [u8]>;
 
-    /// What is left of the line; none behind the last field.
+    /// The rest of the line; none behind the last field.
     fn left(&self) -> Option<&'a [u8]>;
 
     /// The next field if it is digits straight up to its end, which is nearly always: they are read

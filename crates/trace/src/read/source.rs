@@ -73,7 +73,7 @@ impl Raw {
     }
 }
 
-/// What was left out while reading.
+/// Records skipped while reading.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LeftOut {
     /// Records that could not be used and were skipped because the user said so.
@@ -121,7 +121,7 @@ pub(crate) trait Source: Send {
     /// The devices named so far.
     fn devices(&self) -> &[String];
 
-    /// What was left out so far.
+    /// Records skipped so far.
     fn left_out(&self) -> LeftOut;
 
     /// What the user says of values that no row has had so far: clauses.

@@ -98,7 +98,7 @@ struct PageEntry {
     times: [u32; LENGTHS],
 }
 
-/// What is known of one length.
+/// State of one window length.
 #[derive(Default)]
 struct Length {
     rewritten: u64,

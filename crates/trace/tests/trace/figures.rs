@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, Statistics, TimeBackwards, TimeUnit, TraceError, open};
 
-/// What is known of a trace.
+/// Published figures of a trace.
 struct Known {
     file: &'static str,
     options: OpenOptions,

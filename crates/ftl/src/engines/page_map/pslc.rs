@@ -101,7 +101,7 @@ struct DieCache {
     filled: VecDeque<Pbn>,
 }
 
-/// What is known of the cache.
+/// State of the cache.
 #[derive(Clone, Debug)]
 pub struct PslcCache {
     stream: Stream,

@@ -78,7 +78,7 @@ impl BufferZone {
         &mut self.nodes[lbn.index()]
     }
 
-    /// What is known of a logical block.
+    /// State of a logical block.
     #[inline]
     pub fn node(&self, lbn: Lbn) -> Node {
         self.nodes[lbn.index()]

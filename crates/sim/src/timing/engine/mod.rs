@@ -111,7 +111,7 @@ struct Die {
     busy_ns: u64,
 }
 
-/// What is known of a die beyond that, where it can do more than the plain model.
+/// Per-die state needed only for optional abilities.
 #[derive(Clone)]
 struct More {
     /// Operations taken up.
@@ -127,7 +127,7 @@ struct More {
     /// Reads that the host waits for, where others let them pass, and those that do.
     passing: Fifo,
     yielding: Fifo,
-    /// The operation that was suspended, and what was left of it.
+    /// The suspended operation, with its remaining time.
     suspended: u32,
     left_ns: u64,
     stopped_at: u64,

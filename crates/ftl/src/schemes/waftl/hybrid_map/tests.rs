@@ -1,4 +1,4 @@
-//! The hybrid map against a list of what was said, and what recovery makes of blocks found.
+//! The hybrid map against a list model, and recovery from given blocks.
 
 use random::SeededRng;
 
