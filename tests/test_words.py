@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 
 PAGE = 2_500
 """Most words by hand on a page."""
-LONGER = {"docs/device-truth.md": 4_610, "docs/timing.md": 2_620}
+LONGER = {"docs/timing.md": 2_620}
 """Pages over it, with the words that they have. A number may fall, and never rises."""
-BY_HAND, ALL = 45_715, 54_990
-"""Most words of all pages. Both may fall, and never rise; the aim by hand is 45,000."""
+BY_HAND, ALL = 43_620, 53_800
+"""Most words of all pages. Both may fall, and never rise; the aim by hand was 45,000."""
 
 WRITTEN = ("docs/columns.md", "docs/sources.md")
 WRITTEN_PART = re.compile(r"<!-- ([\w-]+) -->.*?<!-- (?:/|end of )\1 -->", re.DOTALL)

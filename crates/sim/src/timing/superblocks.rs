@@ -97,7 +97,7 @@ impl Superblocks {
         }
     }
 
-    /// Units that a die programs at once, of so many that a plane does.
+    /// Units that a die programs at once, where a plane programs this many.
     pub(crate) fn at_once(self, of_a_plane: u32, multi_plane: bool) -> u32 {
         if multi_plane { of_a_plane.saturating_mul(self.planes) } else { of_a_plane }
     }

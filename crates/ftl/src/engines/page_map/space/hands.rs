@@ -14,7 +14,7 @@
 //!
 //! **Need.** A die below that level, because the host's pages went there or the next victim has
 //! more valid pages, moves ⌊left / h⌋ pages after each one of the host's if that is more. The
-//! *horizon* h is the level without a block for what is moved, less the margin; half the level if
+//! *horizon* h is the level without a block for moved pages, less the margin; half the level if
 //! the margin is used up. The rate never grows beyond what it was to begin with, rounded up: with
 //! n = ⌊left / h⌋, at most (n + 1) · (h − 1) pages are left after n moves and one page of the
 //! host's. So the next rate is n + 1 at most, and if it is that, it stays so until nothing is left
@@ -189,8 +189,8 @@ impl PageSpace {
         }
     }
 
-    /// Pages of the host's that a die can take before it has no free block for them, when so many
-    /// of the free ones are opened for others.
+    /// Pages of the host's that a die can take before it has no free block for them, when this many
+    /// free ones are opened for others.
     fn level(&self, blocks: &BlockManager, die: u32, opened: usize) -> u32 {
         let free = blocks.free_on(die).saturating_sub(self.threshold + self.margin(blocks) + opened);
         let mut rooms = [0; MOST_STREAMS];
@@ -222,13 +222,13 @@ impl PageSpace {
 }
 
 impl Hand {
-    /// Valid pages that are left when the host has written so many, at an even pace.
+    /// Valid pages that are left when the host has written this many, at an even pace.
     fn left_by(&self, written: u32, content: u32) -> u32 {
         let gained = content.saturating_sub(self.valid).max(1);
         self.valid.saturating_sub((u64::from(self.valid) * u64::from(written) / u64::from(gained)) as u32)
     }
 
-    /// Pages of the host's by which so many are left at an even pace.
+    /// Pages of the host's by which this many are left at an even pace.
     fn paid_by(&self, left: u32, content: u32) -> u32 {
         let gained = content.saturating_sub(self.valid).max(1);
         let moved = self.valid.saturating_sub(left);
