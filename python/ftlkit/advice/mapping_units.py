@@ -60,7 +60,8 @@ def in_use(device: Json) -> str:
     Program units that gather several mapping units wait in RAM until they are full.
     """
     bits = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}[device["cell"]] if device.get("programming") == "one_shot" else 1
-    at_once = bits * device["page_size"]
+    are_together = device.get("multi_plane") and device.get("superblock", "plane") != "plane"
+    at_once = bits * device["page_size"] * (device["planes_per_die"] if are_together else 1)
     if at_once <= study.mapped_bytes(device):
         return ""
     size, buffer = units.typed(units.size(at_once)), device.get("program_buffer")
@@ -73,14 +74,14 @@ def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: floa
 
     It is a sentence behind a space; empty where the device does not name its unit.
     """
-    own, least = study.mapped_bytes(device), ("", float("inf"), 0)
+    own, least, largest = study.mapped_bytes(device), ("", float("inf"), 0), 0
     for unit in (unit for unit in UNITS if unit > own and has_units(device)):
         for stack in stacks:
             try:
                 taken = least_ram({"": stack}, device | {"mapping_unit": unit}, until_s)[""]
             except UserError:
                 continue
-            least = min(least, (stack, taken, unit), key=lambda found: found[1])
+            least, largest = min(least, (stack, taken, unit), key=lambda found: found[1]), unit
         if least[1] <= (query.ram_bytes or 0):
             break
     stack, taken, unit = least
@@ -90,7 +91,7 @@ def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: floa
     key = f"--set device.mapping_unit={plain(f'{unit}B')}"
     if taken <= (query.ram_bytes or 0):
         return f" With a larger mapping unit less would do: {takes} with {key}."
-    return f" Nor does a mapping unit up to {units.typed(units.size(UNITS[-1]))} suffice: {takes} with {key}."
+    return f" Nor does a mapping unit up to {units.typed(units.size(largest))} suffice: {takes} with {key}."
 
 
 class UnitSearch:
