@@ -156,21 +156,22 @@ impl PageSpace {
         let is_shared = self.takes_host_pages(destination);
         let level = self.level(blocks, die, 0);
         let start = if is_shared { content } else { 2 * content } + margin;
-        let hand = self.hands[die as usize];
-        let Some(pbn) = hand.pbn else {
-            self.hands[die as usize].rest = level.saturating_sub(start).clamp(1, margin);
-            return u32::from(level <= start);
-        };
-        let left = self.valid_in(pbn);
+        let in_hand = self.in_hand(die);
+        let left = in_hand.map_or(0, |pbn| self.valid_in(pbn));
         let horizon = horizon(self.writable(blocks, die, destination, left), margin);
         let hand = &mut self.hands[die as usize];
         if level > start {
             hand.written = hand.paid_by(left, content);
+            hand.rest = (level - start).clamp(1, margin);
+            return 0;
+        }
+        if in_hand.is_none() {
+            hand.rest = 1;
+            return 1;
         }
         let even = left.saturating_sub(hand.left_by(hand.written, content));
         let next = hand.paid_by(left.saturating_sub(even + 1), content);
-        let calm = next.saturating_sub(hand.written).min(horizon.saturating_sub(left)).max(level.saturating_sub(start));
-        hand.rest = calm.clamp(1, margin);
+        hand.rest = next.saturating_sub(hand.written).min(horizon.saturating_sub(left)).clamp(1, margin);
         even.max(left / horizon)
     }
 
