@@ -56,7 +56,7 @@ pub mod trials;
 pub use check;
 pub use flash;
 pub use ftl;
-#[cfg(feature = "live")]
+#[cfg(all(feature = "live", target_os = "linux"))]
 pub use live;
 pub use sim;
 

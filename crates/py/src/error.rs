@@ -1,7 +1,5 @@
 //! Rust's errors as Python's: the user's mistakes and our bugs, kept apart.
 
-#[cfg(feature = "live")]
-use live::LiveError;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -36,16 +34,6 @@ impl From<SimError> for Failure {
     }
 }
 
-#[cfg(feature = "live")]
-impl From<LiveError> for Failure {
-    fn from(error: LiveError) -> Self {
-        match error {
-            LiveError::User(message) => Self::User(message),
-            LiveError::Bug(message) => Self::Bug(message),
-        }
-    }
-}
-
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         Self::User(error.to_string())
@@ -74,17 +62,8 @@ pub(crate) fn parse_documented<T: DeserializeOwned>(what: &str, json: &str, page
     })
 }
 
-/// The same, of the options of a command, which errors name as the command line does.
-#[cfg(feature = "live")]
-pub(crate) fn parse_options<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
-    read(json).map_err(|(key, said)| match key.rsplit('.').next() {
-        Some(option) if !option.is_empty() => Failure::User(format!("--{}: {said}", option.replace('_', "-"))),
-        _ => Failure::User(format!("{what}: {said}")),
-    })
-}
-
 /// Reads JSON. An error has the path of the key, empty for the whole, and what is wrong with it.
-fn read<T: DeserializeOwned>(json: &str) -> Result<T, (String, String)> {
+pub(crate) fn read<T: DeserializeOwned>(json: &str) -> Result<T, (String, String)> {
     let mut document = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut document).map_err(|error| {
         let key = error.path().to_string();

@@ -9,15 +9,12 @@
 mod catalogue;
 mod control;
 mod error;
-#[cfg(feature = "live")]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod live_device;
-#[cfg(not(feature = "live"))]
+#[cfg(not(all(feature = "live", target_os = "linux")))]
 #[path = "without_live.rs"]
 mod live_device;
-#[cfg(feature = "fuse")]
-mod mounted;
-#[cfg(not(feature = "fuse"))]
-#[path = "without_fuse.rs"]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod mounted;
 mod own;
 mod study;
@@ -35,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::register(module)?;
     catalogue::register(module)?;
     live_device::register(module)?;
+    #[cfg(all(feature = "live", target_os = "linux"))]
     mounted::register(module)?;
     own::register(module)?;
     study::register(module)?;

@@ -4,10 +4,28 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use live::{CreateText, LiveError, ServeOptions, ServeText};
+use live::{CreateText, LiveError, ServeText};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 
-use crate::error::{Failure, json, parse, parse_options};
+use crate::error::{Failure, json, parse, read};
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Self {
+        match error {
+            LiveError::User(message) => Self::User(message),
+            LiveError::Bug(message) => Self::Bug(message),
+        }
+    }
+}
+
+/// Reads the options of a command (JSON). Errors name them as the command line does.
+pub(crate) fn parse_options<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Failure> {
+    read(json).map_err(|(key, said)| match key.rsplit('.').next() {
+        Some(option) if !option.is_empty() => Failure::User(format!("--{}: {said}", option.replace('_', "-"))),
+        _ => Failure::User(format!("{what}: {said}")),
+    })
+}
 
 /// Makes a flash image (JSON: image, ftl, settings, device, seed); returns its description (JSON).
 #[pyfunction]
@@ -65,22 +83,14 @@ pub(crate) fn wait_for(seconds: f64, is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Starts a server. What the journal of a volume holds is put in its place first, where volumes can
-/// be mounted.
-fn start(options: &ServeOptions) -> Result<live::Server, LiveError> {
-    #[cfg(feature = "fuse")]
-    return mount::serve(options);
-    #[cfg(not(feature = "fuse"))]
-    return live::Server::start(options);
-}
-
 #[pymethods]
 impl Server {
     #[new]
     fn new(py: Python<'_>, options_json: &str) -> PyResult<Self> {
         let started = || -> Result<Self, Failure> {
             let options = parse_options::<ServeText>("the options of the server", options_json)?.check()?;
-            let server = start(&options)?;
+            // What the journal of a volume holds is put in its place first.
+            let server = mount::serve(&options)?;
             Ok(Self { ready: json(server.ready())?, running: Mutex::new(Some(server)) })
         };
         Ok(py.detach(started)?)

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use mount::MountText;
 use pyo3::prelude::*;
 
-use crate::error::{Failure, json, parse_options};
-use crate::live_device::wait_for;
+use crate::error::{Failure, json};
+use crate::live_device::{parse_options, wait_for};
 
 /// An image that is mounted. It runs in threads of its own from its making until it is stopped.
 #[pyclass(frozen, module = "ftlkit._native")]
