@@ -17,7 +17,7 @@ LONG := host_crash damage no_checkpoint_misleads swarms_are_endured is_divided_a
 
 MODULES := $(VENV)/simulator $(VENV)/native $(VENV)/checked
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
-MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop
+MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin
 PARALLEL := $(MAKE) --jobs=2 --output-sync=target
 
 .PHONY: demo live test test-all test-rust test-python all-rust rest-python torture bench instructions module lint docs api site wheel lock release clean
@@ -33,7 +33,7 @@ live: $(VENV)/native ## the live device: images, servers and mounts, which the d
 test: $(VENV)/checked ## every kind of check, at a small size
 	$(PARALLEL) test-rust test-python
 
-test-all: $(VENV)/checked ## all tests
+test-all: out/checked ## all tests
 	$(PARALLEL) all-rust test-python rest-python
 
 test-rust:
@@ -46,8 +46,13 @@ all-rust:
 test-python: $(VENV)/checked
 	$(BIN)/python -m pytest -m "not full"
 
-rest-python: $(VENV)/checked
-	$(BIN)/python -m pytest -m full
+rest-python: out/checked
+	FTLKIT_WHEEL=$$(ls $(abspath out/checked)/*.whl) $(BIN)/python -m pytest -m full
+
+# The wheel that the tests install. What is in it was compiled for the tests, so it takes seconds.
+out/checked: $(VENV)/checked
+	rm -rf $@
+	$(MATURIN) build --strip false --out $@
 
 torture: $(VENV)/native ## power cuts, failing flash and all else, on every scheme, for a while
 	mkdir -p out
@@ -85,7 +90,7 @@ site: $(VENV)/tools ## all pages as a site that needs no network: out/site/index
 
 wheel: $(VENV)/tools ## one wheel for all Pythons from 3.10 on, built and tried in an environment of its own
 	rm -rf out/wheel
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --out out/wheel
+	$(MATURIN) build --release --out out/wheel
 	FTLKIT_WHEEL=$$(ls $(abspath out/wheel)/*.whl) $(BIN)/python -m pytest tests/test_wheel.py
 
 release: ## one version for all crates and the package, and CHANGELOG closed: make release VERSION=0.2.0
@@ -106,7 +111,7 @@ $(VENV)/tools: $(VENV)/maturin
 # shares its libraries with the Rust tests. The compiler works while pip fetches the tools.
 define in_place
 $(MAKE) --jobs=2 $(VENV)/tools module BUILD="$(1)"
-$(MATURIN) $(1)
+$(MATURIN) develop $(1)
 rm -f $(filter-out $@,$(MODULES))
 touch $@
 endef
@@ -123,7 +128,7 @@ $(VENV)/checked:
 	$(call in_place,)
 
 module: $(VENV)/maturin
-	$(MATURIN) $(BUILD) --skip-install
+	$(MATURIN) develop $(BUILD) --skip-install
 
 lock: $(VENV)/tools ## resolve the newest versions that the oldest supported Python takes
 	$(BIN)/python tools/lock.py

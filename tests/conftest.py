@@ -40,7 +40,7 @@ FULL = frozenset(
     for name in (
         *("advise", "advise_holds", "advise_limits", "advise_told", "advise_units", "browser", "calibrate", "curves"),
         *("interrupt", "live_clients", "live_files", "live_soak", "mount_worn", "player", "plugins"),
-        *("printed_studies", "reproduce_studies", "site", "tutorials"),
+        *("printed_studies", "reproduce_studies", "site", "tutorials", "wheel"),
     )
 )
 """Modules that `make test` leaves to `make test-all`: three quarters of the time of all."""

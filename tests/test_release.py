@@ -1,4 +1,7 @@
-"""A release: one command sets the version everywhere, and closes the list of changes."""
+"""A release: one command sets the version everywhere, and closes the list of changes.
+
+A workflow builds what is published.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,3 +70,34 @@ def test_what_cannot_be_released_is_refused_and_nothing_is_changed(clone: Path) 
     again = release(clone, "7.9.0")
     assert again.returncode == 2
     assert "nothing is listed under Unreleased" in again.stderr
+
+
+def test_the_workflow_builds_wheels_for_four_systems_and_the_sdist_without_secrets() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    # YAML takes the key `on` for a truth value.
+    assert workflow[True] == "workflow_dispatch"
+    assert "secrets" not in text
+    wheels = workflow["jobs"]["wheel"]["strategy"]["matrix"]["include"]
+    assert {system["only"]: system["machine"] for system in wheels} == {
+        "cp310-manylinux_x86_64": "ubuntu-24.04",
+        "cp310-manylinux_aarch64": "ubuntu-24.04-arm",
+        "cp310-macosx_x86_64": "macos-15-intel",
+        "cp310-macosx_arm64": "macos-15",
+    }
+    kept = {job: tasks["steps"][-1]["with"]["path"] for job, tasks in workflow["jobs"].items()}
+    assert kept == {"wheel": "wheelhouse/*.whl", "sdist": "dist/*.tar.gz"}
+
+
+def test_the_oldest_python_and_compiler_are_the_same_everywhere() -> None:
+    def said(pattern: str, *path: str) -> set[str]:
+        return set(re.findall(pattern, ROOT.joinpath(*path).read_text(encoding="utf-8")))
+
+    assert said(r'requires-python = ">=(.*)"', "pyproject.toml") == {"3.10"}
+    assert said(r"Python (?:≥ )?(3\.\d+)", "README.md") == {"3.10"}
+    assert said(r"Python (3\.\d+)", "Makefile") == {"3.10"}
+    assert said(r"abi3-(\w+)", "crates", "py", "Cargo.toml") == {"py310"}
+    assert said(r'build = "(\w+)-', "pyproject.toml") == {"cp310"}
+    assert said(r"\b(cp\d+)-", ".github", "workflows", "release.yml") == {"cp310"}
+    for path in ("Cargo.toml", "examples/my-ftl/Cargo.toml", "README.md", "Makefile"):
+        assert said(r'(?:rust-version = "|Rust (?:≥ )?)(1\.\d+)', path) == {"1.90"}, path

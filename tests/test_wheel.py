@@ -1,7 +1,7 @@
-"""The wheel: its files, its metadata, and that it works where the project is absent.
+"""The wheel and the sdist: files, metadata, and that they work where the project is absent.
 
-`make wheel` builds it and names it in FTLKIT_WHEEL; without that only the files beside it are
-looked at.
+`make test-all` names a wheel of the tests' own module in FTLKIT_WHEEL, `make wheel` that of a
+release. FTLKIT_LONG=1 installs the sdist, too, which compiles everything for minutes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -19,11 +20,12 @@ from packaging.metadata import Metadata
 from packaging.utils import parse_wheel_filename
 
 import ftlkit as fk
+from conftest import LONG
 
 ROOT = Path(__file__).parents[1]
 NAMED = os.environ.get("FTLKIT_WHEEL", "")
 WHEEL = Path(NAMED)
-built = pytest.mark.skipif(not NAMED, reason="no wheel was built; make wheel builds it and runs this")
+built = pytest.mark.skipif(not NAMED, reason="no wheel was built; make test-all builds it and runs this")
 
 
 def members() -> set[str]:
@@ -90,13 +92,28 @@ def _without_network() -> list[str]:
     return alone if done.returncode == 0 else []
 
 
+def installed(archive: Path, folder: Path) -> Path:
+    """The programs of an environment that has an archive and what it needs, and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "--no-compile"]
+    subprocess.run([*pip, str(archive)], check=True, timeout=3600)
+    return folder / "bin"
+
+
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel and what it needs, and nothing else."""
-    folder = tmp_path_factory.mktemp("clean") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", WHEEL], check=True, timeout=600)
-    return folder / "bin"
+    """The programs of an environment with the wheel."""
+    return installed(WHEEL, tmp_path_factory.mktemp("clean") / "venv")
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive of all sources."""
+    folder = tmp_path_factory.mktemp("sdist")
+    command = [sys.executable, "-m", "maturin", "sdist", "--out", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (made,) = folder.iterdir()
+    return made
 
 
 def run(clean: Path, tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -136,3 +153,22 @@ def test_it_runs_an_ftl_of_ones_own(clean: Path, tmp_path: Path) -> None:
     done = run(clean, tmp_path, "compare", "fin1", "--ftl", "page,own_ftl_batched.py:Batched", *options)
     assert done.returncode == 0, done.stderr
     assert "batched" in done.stdout
+
+
+def test_the_sdist_has_what_a_build_needs(sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (sources,) = tmp_path.iterdir()
+    listed = ["git", "ls-files", "crates/*/src", "crates/*/Cargo.toml", "python", "Cargo.lock", "LICENSE-*"]
+    tracked = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    tracked += [f"python/ftlkit/studies/{path.name}" for path in (ROOT / "studies").glob("*.toml")]
+    assert {name for name in tracked if not (sources / name).exists()} == set()
+    assert not list(sources.rglob("*.so"))
+    tree = ["cargo", "tree", "--locked", "--offline", "--package", "ftlkit-py"]
+    subprocess.run(tree, cwd=sources, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(not LONG, reason="compiles everything for minutes: FTLKIT_LONG=1 runs it")
+def test_the_sdist_installs_with_a_compiler(sdist: Path, tmp_path: Path) -> None:
+    done = run(installed(sdist, tmp_path / "venv"), tmp_path, "schemes", "page")
+    assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ NEXT_STEPS = """\
   git commit -am "Release {version}" && git tag v{version}
   cargo publish --workspace --dry-run     # all crates, in the order in which they need each other
   cargo publish --workspace
-  make wheel                              # or cibuildwheel, for all systems"""
+  # Run the workflow `release` at the tag: it builds wheels for all systems, and the sdist."""
 
 
 class ReleaseError(Exception):
