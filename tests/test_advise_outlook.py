@@ -80,7 +80,7 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     said = life.sentences(Query(trace, goal="life"), best, page)
     assert said[0] == "The advised stack's life is a forecast from the erases of the run, not measured."
     assert said[1].replace("\N{NO-BREAK SPACE}", " ") == (
-        "That is 110 days at the workload's own arrival rate, or 6.10 DWPD (drive writes per day over 5.00 years) "
+        "That is 110 days at the workload's own rate, or 6.10 DWPD (drive writes per day over 5.00 years) "
         "(page: 2.00 years, or 10.0 DWPD)."
     )
     best.rows[0]["is_overloaded"] = True

@@ -148,16 +148,15 @@ def test_a_trace_that_is_too_short_for_a_life_says_how_often_it_has_to_be_served
     arguments = ["advise", writes(tmp_path, 400), "--columns", "time:s, op, offset:B, size:B", "--capacity", "40MiB"]
     arguments += ["--goal", "life", "--ftl", "page,dftl", "--trials", 4, "--seeds", 1]
     short = call(*arguments, "--store", tmp_path / "refused")
-    assert short.exit_code == 2, short.output
-    errors = " ".join(short.stderr.split())
+    assert short.exit_code == 0, short.output
+    errors = " ".join(short.stdout.split())
+    assert errors.startswith("Take "), "an answer by write amplification"
     assert "--goal life: no life is forecast from the searched part" in errors
     match = re.search(r"Serve the trace several times \(--repeat (\d+)\)", errors)
     assert match, errors
     assert 10 < int(match[1]) < 100
     completed = call(*arguments, "--repeat", match[1])
     assert completed.exit_code == 0, completed.output
-    # It was known before anything was searched, by a run of the reference alone.
-    assert [row["label"] for row in Store(tmp_path / "refused").rows()] == ["page"]
     text = " ".join(completed.stdout.split())
     assert "is a forecast from the erases of the run" in text
     assert "at least" not in text.partition("stack RAM")[0]
@@ -173,8 +172,8 @@ def test_a_life_that_nothing_tells_of_is_not_advised_where_the_reference_cannot_
     arguments = ["advise", writes(tmp_path, 200), "--columns", "time:s, op, offset:B, size:B", "--addresses", "wrap"]
     arguments += ["--capacity", "6MiB", "--goal", "life", "--ftl", "page,block,fast", "--trials", 6, "--seeds", 1]
     result = call(*arguments)
-    assert result.exit_code == 2, result.output
-    assert "--goal life: no life is forecast" in " ".join(result.stderr.split())
+    assert result.exit_code == 0, result.output
+    assert "--goal life: no life is forecast" in " ".join(result.stdout.split())
 
 
 def measured_again(advice: Answer, call: Callable[..., Result], store: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ftlkit.advice.document import document
 from ftlkit.advice.footprints import TB, least_ram, ram_per_tb
 from ftlkit.advice.mapping_units import UNITS, has_units, of_less_ram
 from ftlkit.advice.page import page
-from ftlkit.advice.preparing import Preparing, preset_device
+from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
 from ftlkit.advice.unit_answer import sentences
@@ -173,19 +173,17 @@ def test_a_unit_as_large_as_the_page_is_not_lost_when_keys_are_filled_in() -> No
 
 
 @pytest.mark.parametrize("device", list(PAGES))
-def test_a_budget_too_small_for_a_whole_drive_names_a_slice_of_it(device: str) -> None:
-    query = Query("fin1", device=device, budget_s=10.0)
-    whole = preset_device(query.document())
-    assert whole is not None
-    why, instead = Preparing(whole, {}, query, 1).advice(10.0)
-    assert re.search(
-        r"Each run first fills the device.*: [0-9,]{11} pages, which takes (about|at least) [0-9.]+ s", why
+def test_a_budget_says_at_once_what_it_cannot_buy_on_a_drive(device: str) -> None:
+    query = Query("randwrite", device=device, budget_s=2.0)
+    sliced = dict(fk.check_study(query.document())["device"])
+    assert sliced["slice"] < sliced["capacity"] / 100
+    (told,) = re.findall(
+        r"In 2.00 s not every mapping may be tried, .*: about --budget (\d+)min tries all",
+        Preparing(sliced, {}, query, 1).missing() or "",
     )
-    (capacity,) = re.findall(r"or a slice of the drive \(--capacity (\dGiB) --set device.pages_per_block=48", instead)
-    # It holds a mapping that needs more free blocks than `page`.
-    sliced: Any = {"requests": 10, "addresses": "wrap", "capacity": capacity}
-    sliced["settings"] = ["device.pages_per_block=48"]
-    assert fk.check_study(study.build("fin1", "dftl", device, sliced))["device"]["capacity"] == int(capacity[0]) << 30
+    assert 1 <= int(told) < 60
+    assert Preparing(sliced, {}, replace(query, budget_s=86_400.0), 1).missing() is None
+    assert Preparing(sliced, {}, replace(query, budget_s=None), 1).missing() is None
 
 
 def test_only_devices_that_name_a_unit_are_tried_with_others() -> None:

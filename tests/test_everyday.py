@@ -17,7 +17,7 @@ from ftlkit._util import trace_files, units
 from ftlkit.advice.run import heads, volatile
 from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram
-from ftlkit.study import bare_sizes, builder
+from ftlkit.study import bare_sizes, builder, slices
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ def test_a_workload_in_one_line_is_a_table_of_a_study() -> None:
 
 def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
     made = study.build("randwrite", "page", "7450", {"in_use": 0.5})
-    assert made["device"] == {"preset": "7450-like"}
-    assert made["workload"]["generator"]["span"] == pytest.approx(0.48e12, rel=0.01)
+    assert made["device"] == {"preset": "7450-like", "slice": "auto"}
+    size = slices.usual(made["device"])
+    assert size
+    assert made["workload"]["generator"]["span"] == pytest.approx(0.5 * size, rel=0.01)
 
 
 def test_shapes_are_refused_where_they_say_nothing() -> None:

@@ -486,7 +486,7 @@ def test_who_lives_longest_is_named_with_the_range() -> None:
         "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes, 5.26 years at the workload's"
         in text
     )
-    assert "years at the workload's own arrival rate; it may" not in text
+    assert "years at the workload's own rate; it may" not in text
     assert "It lives shortest under block: 164 GB (156 GB to 180 GB)." in text
     assert "drive writes per day (DWPD) are over 5.00 years" in text
     document["study"]["run"]["warranty_years"] = 3.0
@@ -501,9 +501,7 @@ def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked() -> None:
     assert page is not None
     assert dftl is not None
     dftl["high_bytes"] = page["low_bytes"]
-    assert "at the workload's own arrival rate; it may live as long under dftl. It lives shortest under block" in of(
-        document
-    )
+    assert "at the workload's own rate; it may live as long under dftl. It lives shortest under block" in of(document)
     document["runs"] = [by_label(document)[label] for label in ("page", "dftl")]
     text = of(document)
     assert "Lives are too close to be ranked: 5.26 TB (5.00 TB to 5.79 TB) of host writes" in text
@@ -566,8 +564,8 @@ def test_the_ram_of_a_write_buffer_stands_under_cost() -> None:
 
 def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
     document = sample.document()
-    place = life.COLUMNS.index("at the workload's rate")
-    assert "5.26 years at the workload's own arrival rate" in of(document)
+    place = life.COLUMNS.index("life at that rate")
+    assert "5.26 years at the workload's own rate" in of(document)
     overload(document, ["page"])
     assert "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes. It lives" in of(document)
     cells = {row["label"]: row["cells"] for row in life.rows(fk.Results(document))}

@@ -360,6 +360,12 @@ def parts() -> str:
 def study_keys() -> str:
     """All keys of a study's sections (JSON): section, name, group and row of the manual."""
 
+def usual_slice(device: str) -> int | None:
+    """Bytes of the slice by which a `[device]` table is simulated where no workload asks for more.
+
+    None for a device that is simulated as a whole. Takes JSON.
+    """
+
 def devices() -> str:
     """All device presets (JSON)."""
 

@@ -76,6 +76,7 @@ pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) ->
         workload: experiment.survey.facts.clone(),
         precondition_chosen: Some(experiment.precondition_chosen.clone()),
         device: Some(experiment.device_facts()),
+        write_rate: Some(experiment.write_rate()),
         runs,
     })
 }
@@ -106,6 +107,7 @@ fn nothing(study: &Study) -> Results {
         workload: WorkloadFacts::default(),
         precondition_chosen: None,
         device: None,
+        write_rate: None,
         runs: Vec::new(),
     }
 }

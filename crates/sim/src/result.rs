@@ -28,6 +28,7 @@ pub(crate) use device::QUARTERS;
 pub use device::{DeviceFacts, LoadFacts, MountFacts, PreconditionChosen, PreconditionFacts};
 pub use flash_trace::{FlashTraceFacts, StoredPages, TracedNote, TracedOperations, TracedRequests};
 pub use times::{ClassLatency, Classes, Responses, TimelineFacts};
+pub(crate) use wear::WriteRate;
 pub use wear::{EndOfLife, Endurance, Erases, Lifetime, SpareFacts, WearMap};
 pub use workload::{CoarseTicks, Misalignment, ReadAs, RepeatedRequests, SpreadTicks, TraceDevice, WorkloadFacts};
 
@@ -53,6 +54,8 @@ pub struct Results {
     pub precondition_chosen: Option<PreconditionChosen>,
     /// The device; null if the study was stopped before it was known.
     pub device: Option<DeviceFacts>,
+    /// The rate of writes at which lives are counted in years; null as the device.
+    pub write_rate: Option<WriteRate>,
     /// The runs, in the order of the study.
     pub runs: Vec<RunResult>,
 }

@@ -7,6 +7,7 @@ the RAM that was searched, may not be best on another.
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
@@ -17,6 +18,7 @@ from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import all_cautions, writes
 from ftlkit.results.outcome import Outcome, device_of
+from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
@@ -84,7 +86,7 @@ def _is_new(measured: Measured) -> str:
         return _OF_A_NEW_DEVICE[kinds[0]]
     device, run = device_of(outcome.document), outcome.document["runs"][0]
     geometry, erases = device["geometry"], run["erases"]["total"]
-    blocks = device["physical_bytes"] / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    blocks = math.prod(geometry[key] for key in GEOMETRY[:-1])
     if not writes(run) or erases >= _HARDLY * blocks:
         return ""
     return f"only {units.count(erases)} of {several(round(blocks), 'block')} {'was' if erases == 1 else 'were'} erased"

@@ -58,7 +58,18 @@ def with_blocks(device: Json, blocks: int) -> Json:
     """A device with this many blocks per plane, and as large a part of its capacity."""
     unit = study.mapped_bytes(device)
     units = device["capacity"] * blocks // (unit * device["blocks_per_plane"])
-    return device | {"blocks_per_plane": blocks, "capacity": unit * units}
+    return _least_slice(device) | {"blocks_per_plane": blocks, "capacity": unit * units}
+
+
+def with_unit(device: Json, unit_bytes: int) -> Json:
+    """A device with another mapping unit, whole units of which are its capacity."""
+    capacity = device["capacity"] // unit_bytes * unit_bytes
+    return device | {"mapping_unit": unit_bytes, "capacity": capacity}
+
+
+def _least_slice(device: Json) -> Json:
+    """A device whose slice, if it is simulated by one, is the smallest that stands for it."""
+    return device | {"slice": "auto"} if "slice" in device else device
 
 
 def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:
@@ -67,7 +78,7 @@ def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:
     It is compared with what the stack takes on the same device with half of the blocks, or with
     twice as many where half are too few for it.
     """
-    ram = least_ram({"": stack}, device, until_s)[""]
+    ram = least_ram({"": stack}, _least_slice(device), until_s)[""]
     for blocks in (device["blocks_per_plane"] // 2, 2 * device["blocks_per_plane"]):
         other = with_blocks(device, blocks)
         try:
@@ -86,7 +97,12 @@ def checked(document: Json, watcher: Watcher, until_s: float | None = None) -> J
 
 
 def small(device: Json, times: int = 1) -> Json:
-    """A device with the same dies and few blocks, or a multiple of them, if it has more."""
+    """A device with the same dies and few blocks, or a multiple of them, if it has more.
+
+    A slice is small itself.
+    """
+    if "slice" in device:
+        return _least_slice(device)
     blocks = device["blocks_per_plane"]
     across = device["channels"] * device["dies_per_channel"] * device["planes_per_die"] * device["pages_per_block"]
     few = times * max(_FEW_BLOCKS, _SMALL_PAGES // across)
@@ -102,6 +118,7 @@ class Builds:
 
     def __init__(self, device: Json, check: Callable[[], None] = lambda: None, until_s: float | None = None) -> None:
         """`check` raises `TimeIsUp` when the time is over, which is at `until_s`."""
+        device = _least_slice(device)
         self._device, self._check, self._until_s = device, check, until_s
         self._few = [small(device, times) for times in (1, 2)]
         self.is_large = self._few[1]["blocks_per_plane"] < device["blocks_per_plane"]

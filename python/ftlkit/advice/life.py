@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import REFERENCE
+from ftlkit.report.life import rate
 from ftlkit.study import Options
+from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,12 +57,12 @@ def sentences(query: Query, best: Measured, reference: Measured | None) -> list[
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
-    """How long the life lasts at the workload's rate, and its drive writes per day."""
+    """How long the life lasts at the rate of writes, and its drive writes per day."""
     lasts, writes = _rates(best)
     if not writes:
         return []
     years = json.loads(best.rows[0]["document"]).get("study", {}).get("run", {}).get("warranty_years", 5.0)
-    times = f"{lasts} at the workload's own arrival rate, or " if lasts else ""
+    times = f"{lasts} at {rate(json.loads(best.rows[0]['document']))}, or " if lasts else ""
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""
     over = f"over {units.digits(years)} years"
@@ -68,13 +70,12 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
 
 
 def _rates(measured: Measured) -> tuple[str, str]:
-    """The time of a life at the workload's own arrival rate, and its drive writes per day."""
+    """The time of a life at the rate of writes, and its drive writes per day."""
     lives = [life for row in measured.rows if (life := _endurance(row).get("spares_gone"))]
     if not lives or len(lives) < len(measured.rows):
         return "", ""
-    years = [life["years"] for life in lives if life["years"] is not None]
     # A run that did not keep up did not write at that rate.
-    lasts = "" if measured.is_behind or len(years) < len(lives) else units.years(fmean(years))
+    lasts = "" if measured.is_behind else units.years(fmean(life["years"] for life in lives))
     return lasts, f"{units.digits(fmean(life['drive_writes_per_day'] for life in lives))} DWPD"
 
 
@@ -90,7 +91,7 @@ def survey_s(result: SearchResult, run_s: float) -> float:
 
 def is_wide(result: SearchResult) -> bool:
     """Whether the device is much larger than what the workload touches."""
-    return 0 < WIDE * result.touched_bytes <= result.capacity
+    return not result.is_slice and 0 < WIDE * result.touched_bytes <= result.capacity
 
 
 def open_options(query: Query) -> Options:
@@ -116,8 +117,8 @@ def wear(row: Json) -> float:
 
     A device that was new has room for its first writes, which a longer run has not.
     """
-    device = json.loads(row["document"])["device"]
-    pages = device["physical_bytes"] / device["geometry"]["page_size_bytes"]
+    geometry = json.loads(row["document"])["device"]["geometry"]
+    pages = math.prod(geometry[key] for key in GEOMETRY)
     programmed = float(row["pages_programmed"] / pages)
     return max(float(row["erases_mean"] or 0), programmed)
 

@@ -21,7 +21,7 @@ from ftlkit._util import units
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.choice import ranked, ranking
-from ftlkit.advice.footprints import least_ram, ram_per_tb
+from ftlkit.advice.footprints import least_ram, ram_per_tb, with_unit
 from ftlkit.advice.query import REFERENCE
 from ftlkit.advice.search_result import UnitTrial
 from ftlkit.sweeps.values import plain
@@ -78,7 +78,7 @@ def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: floa
     for unit in (unit for unit in UNITS if unit > own and has_units(device)):
         for stack in stacks:
             try:
-                taken = least_ram({"": stack}, device | {"mapping_unit": unit}, until_s)[""]
+                taken = least_ram({"": stack}, with_unit(device, unit), until_s)[""]
             except UserError:
                 continue
             least, largest = min(least, (stack, taken, unit), key=lambda found: found[1]), unit
@@ -141,7 +141,7 @@ class UnitSearch:
     def _grow(self, trial: UnitTrial, stack: str) -> None:
         """Note what a stack takes a TB with a unit, or why it cannot be there."""
         try:
-            grows = ram_per_tb(stack, self._device | {"mapping_unit": trial.unit_bytes}, self._clock.ends_s)
+            grows = ram_per_tb(stack, with_unit(self._device, trial.unit_bytes), self._clock.ends_s)
         except UserError as error:
             trial.refusal = str(error)
             return
@@ -157,7 +157,7 @@ class UnitSearch:
 
     def _search(self, trial: UnitTrial, leaders: Sequence[str], part: _Part, waiting: int) -> None:
         """Find the best stacks with a unit by the searched part, and run them on the told one."""
-        stacks = self._within_ram(leaders, self._device | {"mapping_unit": trial.unit_bytes})
+        stacks = self._within_ram(leaders, with_unit(self._device, trial.unit_bytes))
         if not stacks:
             return
         runner = self._runner.with_unit(trial.unit_bytes)

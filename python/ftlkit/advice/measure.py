@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import study
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.advice.footprints import with_unit
 from ftlkit.advice.query import FRONTS
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import HIGHER
@@ -179,7 +180,7 @@ class Runner:
     def with_unit(self, unit_bytes: int) -> Runner:
         """The same on the device with another mapping unit."""
         query = self._query.with_unit(unit_bytes, int(self._device["capacity"]))
-        device = self._device | {"mapping_unit": unit_bytes}
+        device = with_unit(self._device, unit_bytes)
         runner = Runner(query, device, self._store, self._executor, self._traces)
         runner.watch = self.watch
         return runner

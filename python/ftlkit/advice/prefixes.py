@@ -15,7 +15,7 @@ from ftlkit._native import UserError
 from ftlkit.advice import life
 from ftlkit.advice.life import ENOUGH_ERASES
 from ftlkit.advice.measure import ratio, wall_s
-from ftlkit.advice.query import REFERENCE
+from ftlkit.advice.query import REFERENCE, NoLifeError
 from ftlkit.advice.search_result import prefix_lengths
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ class Prefixes:
         """The error that the goal has no figure, by a run on this many requests without one."""
         query, result, erases = self._query, self._result, self._erases(measured, requests)
         run_s = wall_s(measured, result.searched / requests)
-        why = life.lacking(query, result, measured, erases, run_s) if query.goal == "life" else _why_lacking(query)
-        return UserError(f"--goal {query.goal}: {why}")
+        if query.goal == "life":
+            return NoLifeError(f"--goal life: {life.lacking(query, result, measured, erases, run_s)}")
+        return UserError(f"--goal {query.goal}: {_why_lacking(query)}")
 
     def erases_too_little(self, measured: Measured, requests: int) -> bool:
         """Whether no life is forecast from the searched part, by a run on a part of it."""

@@ -11,6 +11,7 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
@@ -20,10 +21,8 @@ from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
 from ftlkit.advice.footprints import one_request, with_blocks
 from ftlkit.advice.life import WIDE
-from ftlkit.advice.mapping_units import has_units
 from ftlkit.advice.query import REFERENCE, duration
 from ftlkit.api import catalogue
-from ftlkit.study.device_size import device_bytes
 
 if TYPE_CHECKING:
     from ftlkit.advice.query import Query
@@ -40,10 +39,8 @@ _WORTH = 0.02
 """The share of the budget from which on a fill is worth naming: a search makes dozens of runs."""
 _SLOWER = 3.0
 """Upper bound of the time to fill a device, as a multiple of that of page: dftl took 2.4 times."""
-_SLICE_PAGES = 48
-"""Pages of a block of a slice of a drive: whole word lines of cells of one to four bits."""
-_SLICE_BLOCKS = 6
-"""Spare blocks per die of a slice: those that mappings keep open and free, and one more."""
+_STEADY = 6
+"""Fills that take as long as reaching a steady state, about."""
 _ROUNDS, _FIRST = 2, 0.35
 """So often every mapping is tried on the first prefix, and the least share of time that it has."""
 
@@ -64,24 +61,41 @@ class Preparing:
 
         What to do stands behind *Give*.
         """
-        fill_s, is_least = self._fill_s()
+        fill_s, is_least = self._fill_s
         if fill_s < _WORTH * budget_s:
             return "", ""
         when = "" if self._mode() != "auto" else " where the workload reads what it has not written"
-        pages = self.device["capacity"] // study.mapped_bytes(self.device)
+        pages = int(self.device.get("slice") or self.device["capacity"]) // study.mapped_bytes(self.device)
         about = "at least" if is_least else "about"
         why = (
             f"Each run first fills the device{when}: {pages:,} pages, which takes {about} "
             f"{units.typed(duration(fill_s))} with {REFERENCE} here, by a fill of a part of its blocks."
         )
+        enough_s = max(2 * budget_s, self._enough_s(fill_s))
+        return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}"
+
+    def missing(self) -> str | None:
+        """What a budget cannot buy: every mapping; None where it can."""
+        budget_s = self.query.budget_s
+        enough_s = 0.0 if budget_s is None else self._enough_s(self._fill_s[0])
+        if budget_s is None or enough_s <= budget_s:
+            return None
+        return (
+            f"In {units.typed(duration(budget_s))} not every mapping may be tried, since each run prepares the device: "
+            f"about --budget {math.ceil(enough_s / 60)}min tries all. What is measured is answered."
+        )
+
+    def _enough_s(self, fill_s: float) -> float:
+        """How long it takes to try every mapping, each run with a fill."""
         mappings = len(self.query.stacks()) or len(catalogue.built_in())
-        enough_s = max(2 * budget_s, _ROUNDS * _SLOWER * mappings * fill_s / (self.checks * _FIRST))
-        return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}{self._slice()}"
+        turns = _STEADY if self._mode() == "steady" else 1
+        return _ROUNDS * _SLOWER * mappings * turns * fill_s / (self.checks * _FIRST)
 
     def _mode(self) -> str:
         """How the device is prepared, as asked."""
         return str(self.query.document().get("run", {}).get("precondition", "auto"))
 
+    @cached_property
     def _fill_s(self) -> tuple[float, bool]:
         """How long filling the device takes by the reference, and whether that is the least.
 
@@ -90,11 +104,12 @@ class Preparing:
         if self._mode() == "none":
             return 0.0, False
         blocks = self.device["blocks_per_plane"]
-        for share in SHARES:
+        for share in (1,) if "slice" in self.device else SHARES:
             some = max(1, blocks // share)
             with suppress(UserError):
                 try:
-                    return _filled_s(with_blocks(self.device, some)) * blocks / some, False
+                    part = self.device if share == 1 else with_blocks(self.device, some)
+                    return _filled_s(part) * blocks / some, False
                 except TimeIsUp:
                     return PATIENCE_S * blocks / some, True
         return 0.0, False
@@ -102,7 +117,9 @@ class Preparing:
     def _dense(self) -> str:
         """A device for what the workload touches, where its span is much wider."""
         options = self.query.options
-        if not self.info or "addresses" in options or "trace" not in self.query.document()["workload"]:
+        if not self.info or "slice" in self.device or "addresses" in options:
+            return ""
+        if "trace" not in self.query.document()["workload"]:
             return ""
         touched = touched_bytes(self.info)
         capacity = int(self.device["capacity"])
@@ -112,32 +129,6 @@ class Preparing:
             f", or --addresses dense: the workload touches {units.typed(units.size(touched))}, and the answer is then "
             "of so small a device, with its RAM and its life"
         )
-
-    def _slice(self) -> str:
-        """A slice of a drive that names its unit, since an answer about it tells of the drive."""
-        device, options = self.device, self.query.options
-        if not has_units(device) or "capacity" in options:
-            return ""
-        dies = device["channels"] * device["dies_per_channel"] * device["planes_per_die"]
-        spare = _SLICE_BLOCKS * dies * _SLICE_PAGES * device["page_size"]
-        least = max(spare * (1 - device["spare"]) / device["spare"], touched_bytes(self.info) if self.info else 0)
-        gib = 1 << max(0, math.ceil(math.log2(least / (1 << 30))))
-        if gib << 30 >= device["capacity"]:
-            return ""
-        return (
-            f", or a slice of the drive (--capacity {gib}GiB --set device.pages_per_block={_SLICE_PAGES}, with "
-            "--addresses dense or wrap where the workload's are beyond it): the answer tells the RAM for each TB"
-        )
-
-
-def preset_device(document: Json) -> Json | None:
-    """The device of a study that names a preset and nothing else, before it is checked."""
-    table = document.get("device", {})
-    preset = next((device for device in catalogue.devices() if table == {"preset": device["name"]}), None)
-    if preset is None:
-        return None
-    device = {key: value for key, value in preset.items() if key not in ("name", "source", "description")}
-    return device | {"capacity": device_bytes(device)}
 
 
 def _filled_s(device: Json) -> float:

@@ -32,6 +32,10 @@ class TooLittleRamError(UserError):
         self.stack = stack
 
 
+class NoLifeError(UserError):
+    """No life can be forecast, so none can be optimised; the text says how to get one."""
+
+
 @dataclass(frozen=True)
 class Goal:
     """The goal."""

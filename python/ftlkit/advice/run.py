@@ -10,6 +10,7 @@ import json
 import math
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
@@ -22,8 +23,8 @@ from ftlkit.advice.clock import Clock
 from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
-from ftlkit.advice.preparing import Preparing, preset_device, touched_bytes
-from ftlkit.advice.query import REFERENCE, TooLittleRamError
+from ftlkit.advice.preparing import Preparing, touched_bytes
+from ftlkit.advice.query import REFERENCE, NoLifeError, TooLittleRamError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, VOLATILE, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
@@ -64,9 +65,16 @@ def answered(
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
-    result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+    unknown = []
+    try:
+        result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+    except NoLifeError as error:
+        unknown = [f"{error} So this is by write amplification, by which lives differ where wear is even."]
+        query = replace(query, goal="wa")
+        tell(unknown[0])
+        result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
     if (advised := answer(query, result)) is not None:
-        return advised
+        return replace(advised, sentences=[*advised.sentences, *unknown])
     if result.interrupted:
         raise Interrupted(None)
     if clock.is_running and clock.left_s <= 0:
@@ -95,12 +103,13 @@ def search_stacks(
     document = query.document()
     study.refuse_unreadable(document)
     try:
-        if (named := preset_device(document)) is not None:
-            clock.explain = Preparing(named, {}, query, executor.checks).advice
         device = _device(query, document, watch, clock.ends_s)
         clock.explain = Preparing(device, {}, query, executor.checks).advice
         info = _look_over(document, watch, clock.ends_s)
-        clock.explain = Preparing(device, info, query, executor.checks).advice
+        preparing = Preparing(device, info, query, executor.checks)
+        clock.explain = preparing.advice
+        if (missing := preparing.missing()) is not None:
+            tell(missing)
         requests = int(info["requests"])
         _require_enough(query, requests)
         try:
@@ -173,6 +182,7 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
         frozenset(space.heads),
         refused,
         device["capacity"],
+        is_slice="slice" in device,
         too_large=too_large,
         defaults=tuple(stack for stack, ram in defaults.items() if ram <= (query.ram_bytes or math.inf)),
         wear_policies=tuple(wear_policies(list(space.heads.values()))),
@@ -226,7 +236,8 @@ def _host_erases(info: Json, device: Json) -> float:
     written_bytes = total["writes"] * 1024 * (total["mean_write_size_kb"] or 0.0)
     measured = SEARCHED[0] / SEARCHED[1] * (1 - 1 / WARM_UP)
     pages = math.prod(int(device[key]) for key in GEOMETRY)
-    return float(measured * written_bytes / (pages * device["page_size"]))
+    scale = device["capacity"] / device.get("slice", device["capacity"])
+    return float(measured * written_bytes * scale / (pages * device["page_size"]))
 
 
 MOST_FLOOR_BYTES = 1 << 24

@@ -109,6 +109,8 @@ class SearchResult:
     """Mappings that do not fit the device, each with the reason."""
     capacity: int
     """Of the device, in bytes."""
+    is_slice: bool = False
+    """Whether a slice stands for the device."""
     touched_bytes: int = 0
     """What the workload touches of it; 0 if that is not known."""
     cores: int = 1

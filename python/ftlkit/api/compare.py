@@ -51,7 +51,7 @@ def run(
 @typed_kwargs(study.Options)
 def compare(
     workload: study.WorkloadChoice,
-    ftls: study.FtlChoice | Iterable[study.FtlChoice] = "page,block,fast,dftl",
+    ftls: study.FtlChoice | Iterable[study.FtlChoice] | None = None,
     *,
     device: study.DeviceChoice | None = None,
     threads: int | None = None,
@@ -61,11 +61,13 @@ def compare(
 ) -> Results:
     """Run translation layers over one workload, `threads` at once.
 
+    Without `ftls` these are page, block, fast and dftl, or page and dftl where the device leaves no
+    gaps in blocks.
     `requests_out` is the path of a Parquet file that gets a row for every request of every run. The
     other arguments are those of `run`. By default and at most one run per core goes on at once;
     results do not depend on `threads`.
     """
-    document = study.build(workload, ftls, device, options)
+    document = study.build(workload, study.usual_ftls(device) if ftls is None else ftls, device, options)
     return run_study(document, threads=threads, requests_out=requests_out, watcher=watcher)
 
 

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 
-FTLS = "page,block,fast,dftl"
-"""The translation layers where none are named."""
-
 _PLACE = ("device", "workload", "seed", "state", "error")
 
 
@@ -142,7 +139,8 @@ def planned(
 def _plan(workloads: list[str], ftls: str | None, device: str | None, options: Any) -> Plan:  # noqa: ANN401 - as above
     studies = [name for name in workloads if name.endswith(".toml")]
     if not studies:
-        return plans.from_options(workloads, ftls or FTLS, device, options)
+        devices = [name.strip() for name in (device or "").split(",") if name.strip()]
+        return plans.from_options(workloads, ftls or study.usual_ftls(*devices), device, options)
     given = [*(["--ftl"] if ftls else []), *(["--device"] if device else []), *(f"--{key}" for key in options)]
     if len(workloads) > 1:
         raise UserError(f"{studies[0]} is a study, which names its own workloads: give it alone, or workloads alone.")

@@ -14,6 +14,7 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
+from ftlkit.api import catalogue
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
@@ -140,11 +141,20 @@ def run(
 @options.with_options(of=Outputs, into="files")
 @options.with_options(
     *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
-    *("in_use", "memory_limit", "samples", "seed", "verify", "classes", "title"),
+    *("in_use", "daily_writes", "memory_limit", "samples", "seed", "verify", "classes", "title"),
 )
 def compare(
     workload: options.Workload,
-    ftl: options.Ftls = "page,block,fast,dftl",
+    ftl: Annotated[
+        str | None,
+        option(
+            "Translation layers, by commas; `ftlkit schemes` lists them. dftl:cmt=32KiB sets a parameter, "
+            "page+dynamic adds a part. Without it page, block, fast and dftl, or page and dftl where the device leaves "
+            "no gaps in blocks.",
+            "NAMES",
+            names=catalogue.names,
+        ),
+    ] = None,
     device: options.Device = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
@@ -152,7 +162,7 @@ def compare(
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
     outputs = Outputs(**files)
-    document = study.build(workload, ftl, device, chosen)
+    document = study.build(workload, ftl or study.usual_ftls(device), device, chosen)
     outputs.check([document["workload"].get("trace")])
     _set_windows(document, outputs)
     _run(document, outputs, threads, chosen)

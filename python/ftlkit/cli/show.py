@@ -47,7 +47,8 @@ def show(results: Results, console: Console) -> None:
             )
     if known := life.rows(results):
         rows = [Row("", row["label"], row["cells"]) for row in known]
-        _section(console, "Life: bytes that the host writes until", AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
+        heading = f"Life at {life.conditions(results.document)}: bytes that the host writes until"
+        _section(console, heading, AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
     console.print(units.typed(verdict.headline))
     said, left = verdict.brief

@@ -42,7 +42,7 @@ _MOST_LINES = 40
 
 @options.with_options(
     *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
-    *("in_use", "samples", "seed", "verify", "title"),
+    *("in_use", "daily_writes", "samples", "seed", "verify", "title"),
 )
 def sweep(
     workloads: Annotated[
@@ -50,7 +50,7 @@ def sweep(
     ],
     ftl: Annotated[
         str | None,
-        option("Translation layers, by commas, as of `ftlkit compare`; default page,block,fast,dftl.", "NAMES"),
+        option("Translation layers, by commas, as of `ftlkit compare`; default as there.", "NAMES"),
     ] = None,
     device: Annotated[
         str | None, option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE)

@@ -10,7 +10,7 @@ from ftlkit._util.lookup import several
 from ftlkit.report.load import arrives_in_steps, fifths, is_overloaded, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import device_of, simulated_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,7 +114,7 @@ def cheap(results: Outcome) -> list[Run]:
 def _written(results: Outcome, run: Run) -> float:
     """What the host wrote while measuring, as a share of the device's logical pages."""
     device = device_of(results.document)
-    return run["host_pages_written"] * float(device["geometry"]["page_size_bytes"]) / device["logical_bytes"]
+    return run["host_pages_written"] * float(device["geometry"]["page_size_bytes"]) / simulated_bytes(device)
 
 
 def _moved(run: Run, op: str) -> int:
@@ -237,7 +237,7 @@ def _untouched(results: Outcome) -> Mapping[str, Any] | None:
     if not live or touched is None or not any(writes(run) for run in results.document["runs"]):
         return None
     device = device_of(results.document)
-    full = live * device["geometry"]["page_size_bytes"] / device["logical_bytes"]
+    full = live * device["geometry"]["page_size_bytes"] / simulated_bytes(device)
     return {"full": full, "untouched": 1 - touched / live} if 1 - touched / live > UNTOUCHED else None
 
 

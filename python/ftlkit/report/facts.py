@@ -53,8 +53,10 @@ def _device(document: Document) -> list[str]:
     )
     bad = several(device["bad_blocks"], "bad block")
     options = _options(document["study"].get("device", {}))
+    slice_told = slice_line(document)
     return [
         device_line(document),
+        *([slice_told] if slice_told else []),
         f"utilisation {units.share(device['utilisation'])}, {bad}",
         geometry,
         latencies,
@@ -140,6 +142,20 @@ def device_line(document: Document) -> str:
     return f"Device {name}: {sizes}, {spare(device)}{reason}"
 
 
+def slice_line(document: Document) -> str | None:
+    """Which slice stood for the device, and how its figures were scaled; nothing for the whole."""
+    device = device_of(document)
+    part = device.get("slice_bytes")
+    if not part:
+        return None
+    scale = units.digits(device["logical_bytes"] / part)
+    return (
+        f"Simulated: a slice of {units.size(part)} with the drive's dies and spare, so write amplification is the "
+        f"drive's to about 5 %; RAM of maps and life are {scale} × the slice's; waits for collections may come out "
+        "short"
+    )
+
+
 def intro(document: Document, given: Json | None = None) -> list[str]:
     """What runs were made on, as lines: the device, how the trace was read, how it was prepared.
 
@@ -150,6 +166,7 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
     prepared = preparation(document)
     lines = (
         device_line(document),
+        slice_line(document),
         reading(document),
         *changes(document),
         f"{prepared[0].upper()}{prepared[1:]}",

@@ -16,11 +16,13 @@ from ftlkit.report.rules import listed
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json, Lifetime, Run
+    from ftlkit.results.document import Document, Json, Lifetime, Run
     from ftlkit.results.outcome import Outcome
 
-COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "at the workload's rate", "erases")
+COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "life at that rate", "erases")
 """Headings of the cells of `rows`: bytes written by then, the final estimate, the run's erases."""
+
+DAYS_A_YEAR = 365
 
 BEYOND = 1.02
 """By this factor forecasts may pass what write amplification allows: figures have three digits."""
@@ -43,6 +45,8 @@ class _Forecast:
     life: Lifetime
     is_behind: bool
     """Whether the run did not keep up with the arrivals."""
+    rate: str
+    """The rate of writes by which years are counted, behind a preposition."""
 
 
 def lives(results: Outcome) -> list[str]:
@@ -50,7 +54,7 @@ def lives(results: Outcome) -> list[str]:
     known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
         (
-            _Forecast(run["label"], life, is_overloaded(run))
+            _Forecast(run["label"], life, is_overloaded(run), rate(results.document))
             for run, endurance in known
             if (life := endurance["spares_gone"])
         ),
@@ -68,7 +72,45 @@ def lives(results: Outcome) -> list[str]:
         sentences += _least_worn(results, [one.label for one in forecast])
     sentences += _beyond(results, forecast)
     reasons = {run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])}
-    return sentences + _refused(reasons, more(results))
+    if not reasons:
+        return sentences
+    return [*_even(results), *sentences, *_refused(reasons, more(results))]
+
+
+def rate(document: Document) -> str:
+    """The rate of writes by which years are counted, behind a preposition."""
+    known = document.get("write_rate")
+    if known is None:
+        return "the workload's own rate"
+    source = {"given": "", "workload": " (the workload's own rate)", "drive_write": " (one drive write)"}
+    return f"{units.written(known['bytes_per_day'])} per day{source[known['source']]}"
+
+
+def conditions(document: Document) -> str:
+    """The rate of writes, and the erases that blocks survive."""
+    limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
+    return ", ".join([rate(document), *(f"{units.count(limit)} erases per block" for limit in limits[:1])])
+
+
+def _even(results: Outcome) -> list[str]:
+    """What write amplification alone tells of lives, where some are not forecast."""
+    known = results.document.get("write_rate")
+    lives = [
+        (run["label"], allowed) for run in results.document["runs"] if (allowed := _allowed(results, run)) is not None
+    ]
+    if known is None or not lives:
+        return []
+    a_year = known["bytes_per_day"] * DAYS_A_YEAR
+    told = [f"{units.written(allowed)} under {label} ({units.years(allowed / a_year)})" for label, allowed in lives]
+    return [f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}."]
+
+
+def _allowed(results: Outcome, run: Run) -> float | None:
+    """Bytes that the host may write if all blocks are worn alike, by write amplification."""
+    endurance, amplification = run.get("endurance"), run["write_amplification"]
+    if not amplification or endurance is None:
+        return None
+    return endurance["limit"] * device_of(results.document)["physical_bytes"] / amplification
 
 
 def _refused(reasons: dict[str, str], options: str) -> list[str]:
@@ -93,18 +135,16 @@ def _refused(reasons: dict[str, str], options: str) -> list[str]:
 def _beyond(results: Outcome, forecast: list[_Forecast]) -> list[str]:
     """Forecasts above what write amplification over the whole run allows, each with its reason."""
     runs = {run["label"]: run for run in results.document["runs"]}
-    flash_bytes = device_of(results.document)["physical_bytes"]
     sentences = []
     for one in forecast:
         run = runs[one.label]
-        endurance, amplification = run.get("endurance"), run["write_amplification"]
-        if one.life["is_measured"] or not amplification or endurance is None:
+        allowed, amplification = _allowed(results, run), units.plain(run["write_amplification"])
+        if one.life["is_measured"] or allowed is None:
             continue
-        allowed = endurance["limit"] * flash_bytes / amplification
         if one.life["written_bytes"] > BEYOND * allowed:
             sentences.append(
                 f"{one.label}'s forecast is above the {units.written(allowed)} that its write amplification over the "
-                f"whole run allows (endurance × flash ÷ {units.digits(amplification)}): {_reason(results, run)}."
+                f"whole run allows (endurance × flash ÷ {amplification}): {_reason(results, run)}."
             )
     return sentences
 
@@ -197,8 +237,7 @@ def _span(life: Lifetime) -> str:
 
 def _years(one: _Forecast) -> str:
     """How long that takes; nothing where the run could not write as fast as the workload does."""
-    years = one.life["years"]
-    return "" if years is None or one.is_behind else f", {units.years(years)} at the workload's own arrival rate"
+    return "" if one.is_behind else f", {units.years(one.life['years'])} at {one.rate}"
 
 
 def rows(results: Outcome) -> list[Json]:

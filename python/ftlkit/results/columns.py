@@ -343,7 +343,7 @@ def _lifetime(name: str, source: str, until: str) -> list[Metric]:
         ),
         Metric(
             f"{name}_years",
-            f"years until {until} at the workload's rate; null if all arrive at once",
+            f"years until {until} at the study's rate of writes",
             *_REAL,
             f"{source}.years",
             HIGHER,

@@ -139,12 +139,16 @@ class DeviceFacts(TypedDict):
     """What the capacity was taken from, in a clause; null where the study or the preset gives
     it.
     """
+    slice_bytes: NotRequired[int | None]
+    """Bytes that the host sees of the slice that was simulated in place of the device, whose
+    `geometry` this is; null where it was the whole.
+    """
     geometry: dict[str, int]
-    """Counts of channels, dies, planes, blocks and pages."""
+    """Counts of channels, dies, planes, blocks and pages, as simulated."""
     physical_bytes: int
-    """Data bytes of all pages."""
+    """Data bytes of all pages of the whole device."""
     logical_bytes: int
-    """Bytes that the host sees."""
+    """Bytes that the host sees of it."""
     spare: float
     """Share of physical pages that the host does not see."""
     utilisation: float
@@ -198,10 +202,8 @@ class Lifetime(TypedDict):
     """Whether it happened in the run."""
     drive_writes_per_day: float
     """The expected bytes in drive writes a day over the warranty."""
-    years: float | None
-    """Years of 365 days in which the workload writes them at its own arrivals, before any speed-
-    up; null where all arrive at once.
-    """
+    years: float
+    """Years of 365 days in which the host writes them at `write_rate`."""
 
 
 class Endurance(TypedDict):
@@ -779,6 +781,17 @@ class WorkloadFacts(TypedDict):
     """
 
 
+class WriteRate(TypedDict):
+    """The rate of writes at which years of life are counted."""
+
+    bytes_per_day: float
+    """Bytes that the host writes per day."""
+    source: str
+    """Where it is from: `given` in the study, the `workload`'s own before any speed-up, or one
+    `drive_write` where requests do not follow arrivals.
+    """
+
+
 class Document(TypedDict):
     """The results of a study."""
 
@@ -794,5 +807,7 @@ class Document(TypedDict):
     """How the device was prepared and why; null if the study was stopped before it was known."""
     device: DeviceFacts | None
     """The device; null if the study was stopped before it was known."""
+    write_rate: NotRequired[WriteRate | None]
+    """The rate of writes at which lives are counted in years; null as the device."""
     runs: list[Run]
     """The runs, in the order of the study."""

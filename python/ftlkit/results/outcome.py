@@ -27,6 +27,11 @@ def device_of(document: Document) -> DeviceFacts:
     return document["device"]
 
 
+def simulated_bytes(device: DeviceFacts) -> int:
+    """What the host sees of the device that ran: all, or the slice that stands for it."""
+    return device.get("slice_bytes") or device["logical_bytes"]
+
+
 class Outcome:
     """The finished runs of one study, with its request."""
 

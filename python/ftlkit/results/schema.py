@@ -39,8 +39,8 @@ Json = dict[str, Any]
 '''
 
 ABSENT = {
-    "Document": ("precondition_chosen",),
-    "DeviceFacts": ("named_by", "capacity_reason"),
+    "Document": ("precondition_chosen", "write_rate"),
+    "DeviceFacts": ("named_by", "capacity_reason", "slice_bytes"),
     "EndOfLife": ("host_written_bytes",),
     "Endurance": ("pslc_limit",),
     "Erases": ("gini", "pslc"),

@@ -17,6 +17,7 @@ from ftlkit.study.builder import (
     refuse_unreadable,
     scheme,
     source,
+    usual_ftls,
     value,
     workload,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "source",
     "text",
     "tomllib",
+    "usual_ftls",
     "value",
     "workload",
     "written",

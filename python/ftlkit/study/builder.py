@@ -23,7 +23,8 @@ from ftlkit._util.trace_files import STANDARD_INPUT, standard_input, trace_files
 from ftlkit.own.loading import resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.own.registry import registered_name
-from ftlkit.study import one_line
+from ftlkit.study import one_line, slices
+from ftlkit.study.device_size import fills_in_order
 from ftlkit.study.keys import KIND_OF, SECTION_OF
 from ftlkit.study.options import SECTIONS, TRACE_KEYS, Options
 from ftlkit.study.toml import load
@@ -78,7 +79,15 @@ def build(
         _apply(setting, study)
     if shape:
         shape.into(study)
+    if "device" in study:
+        study["device"] = slices.chosen(study["device"])
     return study
+
+
+def usual_ftls(*devices: DeviceChoice | None) -> str:
+    """The translation layers that are compared where none is named: those that all devices take."""
+    tables = [device_table(device) for device in devices if device is not None]
+    return "page,dftl" if any(map(fills_in_order, tables)) else "page,block,fast,dftl"
 
 
 def scheme(choice: FtlChoice) -> Json:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Json
 
 GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
-"""Keys whose product is the pages of a device."""
+"""Keys whose product is the pages of a device; without the last its blocks."""
 
 
 def device_bytes(device: Json) -> int:
@@ -22,6 +22,12 @@ def device_bytes(device: Json) -> int:
     page = quantity("size", "page_size", f"{device['page_size']}")
     mapped = quantity("size", "mapping_unit", f"{device.get('mapping_unit') or page}")
     return int(pages * page * (1 - spare(device))) // mapped * mapped
+
+
+def fills_in_order(device: Json) -> bool:
+    """Whether a `[device]` table asks for blocks without gaps, which `block` and logs leave."""
+    keys = preset(str(device.get("preset", ""))) | device
+    return keys.get("program_order") == "strict" or "mapping_unit" in keys or keys.get("programming") == "one_shot"
 
 
 def spare(device: Json) -> float:

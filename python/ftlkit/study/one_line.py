@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util.trace_files import trace_files
-from ftlkit.study import fio_job
+from ftlkit.study import fio_job, slices
 from ftlkit.study.device_size import device_bytes, preset
 from ftlkit.study.options import SHAPE
 
@@ -65,12 +65,15 @@ class Shape:
         for section, table in (("host", self.host), ("run", self.run)):
             study[section] = table | study.get(section, {})
         generator = {**self.generator}
-        if "span" not in generator:
+        capacity = _capacity(study.setdefault("device", {}))
+        room = _simulated(study["device"], capacity)
+        if "span" in generator:
+            generator["span"] = max(generator["span"] * room // capacity // generator["unit"], 1) * generator["unit"]
+        else:
             in_use = study["run"].get("in_use", 1)
             share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
-            capacity = _capacity(study.setdefault("device", {}))
             # What is wrong with the share the simulator says.
-            units = int(capacity * min(max(share, 0.0), 1.0)) // generator["unit"]
+            units = int(room * min(max(share, 0.0), 1.0)) // generator["unit"]
             generator["span"] = max(units, 1) * generator["unit"]
         study["workload"] = {"generator": generator} | {
             key: value for key, value in study["workload"].items() if key not in SHAPE
@@ -126,6 +129,13 @@ def _size(option: str, given: object) -> int:
         return _native.read_quantity("size", str(given))
     except UserError as error:
         raise UserError(f"--{option} {given}: {error}.") from None
+
+
+def _simulated(device: Json, capacity: int) -> int:
+    """The logical bytes that are simulated: those of the device, or of a slice of it."""
+    if device.get("slice", "auto") == "auto":
+        return slices.usual(device) or capacity
+    return min(_size("slice", device["slice"]), capacity)
 
 
 def _capacity(device: Json) -> int:

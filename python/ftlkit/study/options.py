@@ -148,6 +148,15 @@ class Options(TraceOptions, total=False):
             DEVICE,
         ),
     ]
+    daily_writes: Annotated[
+        int | str,
+        Option(
+            "Bytes written per day, for years of life: 200GB; without it the trace's own rate, and one drive write in "
+            "a closed loop.",
+            "SIZE",
+            DEVICE,
+        ),
+    ]
     memory_limit: Annotated[
         str,
         Option("Memory limit of the runs, for example 16GiB; default: 80 % of the available memory.", "SIZE", DEVICE),

@@ -22,6 +22,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.references import references
+from ftlkit.study import slices
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
@@ -207,7 +208,10 @@ def from_options(
     """The plan over workloads on device presets by commas, with `ftlkit.compare`'s options."""
     if not workloads:
         raise UserError("no workload was named: give at least one, for example fin1.")
-    documents = [study.build(name, ftls, None, options) for name in workloads]
+    presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
+    # A workload in one line spans the data of its device; several devices share the usual span.
+    device = presets[0] if len(presets) == 1 else None
+    documents = [study.build(name, ftls, device, options) for name in workloads]
     shared = documents[0]
     for name, document in zip(workloads, documents, strict=True):
         for section in ("host", "run", "device"):
@@ -217,11 +221,11 @@ def from_options(
                     "or give --loop, --depth, --precondition and --capacity."
                 )
     references(shared["ftl"])
-    presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
     own = shared.get("device", {})
+    tables = [slices.chosen(_device(name, {}, None) | own) for name in presets] or [own]
     return Plan(
         shared,
-        _named([_device(name, {}, None) | own for name in presets] or [own], "device"),
+        _named(tables, "device"),
         _named([_labelled(*pair) for pair in zip(workloads, documents, strict=True)], "workload"),
         [],
     )

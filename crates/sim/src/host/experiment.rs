@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicUsize;
 
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, PartKind, Stack};
+use trace::units::Bytes;
 
 use crate::SimError;
 use crate::control::{Control, Order};
@@ -22,10 +23,11 @@ use crate::observe::held::Size;
 use crate::observe::probe::ProbeConfig;
 use crate::observe::wear::Usage;
 use crate::paging::{Pager, Placement};
-use crate::result::{DeviceFacts, PreconditionChosen};
+use crate::result::{DeviceFacts, PreconditionChosen, WriteRate};
 use crate::setup::device::{Device, Draft};
 use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
+use crate::setup::slice;
 use crate::setup::study::{FtlText, Study};
 use crate::setup::values::{Addresses, Capacity, LoopText, Precondition};
 use crate::timing::superblocks::Superblocks;
@@ -110,6 +112,8 @@ pub(crate) struct Plan {
     pub(crate) label: String,
     /// The stack with the parameters that the study sets.
     pub(crate) stack: Stack,
+    /// The same as it is built, where a slice of a device has as small a part of the RAM.
+    pub(crate) built: Stack,
     /// The same with every parameter, defaults included.
     pub(crate) resolved: Resolved,
 }
@@ -142,13 +146,14 @@ impl Experiment {
         let pace = Pace::of(&study.host, &workload)?;
         study.run.check()?;
         let asked = RunKeys::from(&study.run);
-        let plans = plans(&study.ftl)?;
+        let mut plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
         check_auto(&study.device, wraps)?;
         let mut survey = workload.survey(draft.page_size_bytes(), asked.precondition, limit, &reporter)?;
         let (precondition, mut precondition_chosen) = choose(asked.precondition, asked.in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
+        plans.iter_mut().for_each(|plan| plan.built = slice::built(&plan.resolved, &device, &plan.stack));
         let live = LivePages::of(asked.in_use, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
         let RunKeys { verify, waiting, .. } = asked;
@@ -202,13 +207,26 @@ impl Experiment {
 
     /// What lifetimes are measured by.
     pub(crate) fn usage(&self) -> Usage {
+        let whole = self.device.as_whole();
+        Usage {
+            logical_bytes: whole.logical_bytes,
+            warranty_years: self.asked.warranty_years,
+            bytes_a_day: self.write_rate().bytes_per_day,
+            scale: whole.scale,
+        }
+    }
+
+    /// The rate of writes at which lives are counted in years.
+    pub(crate) fn write_rate(&self) -> WriteRate {
         let days = self.survey.facts.duration_ns as f64 * self.workload.speedup / NS_A_DAY;
         let written = self.survey.facts.bytes_written as f64;
-        Usage {
-            logical_bytes: self.device.logical_bytes(),
-            warranty_years: self.asked.warranty_years,
-            bytes_a_day: (days > 0.0 && written > 0.0).then(|| written / days),
-        }
+        let is_own = days > 0.0 && written > 0.0 && !matches!(self.pace, Pace::Closed(_));
+        let (source, bytes_per_day) = match self.asked.daily_writes {
+            Some(Bytes(bytes)) => ("given", bytes as f64),
+            None if is_own => ("workload", written / days),
+            None => ("drive_write", self.device.as_whole().logical_bytes as f64),
+        };
+        WriteRate { bytes_per_day, source }
     }
 
     /// The study with every key filled in.
@@ -234,13 +252,15 @@ impl Experiment {
     /// The device, for results.
     pub(crate) fn device_facts(&self) -> DeviceFacts {
         let Device { geometry, latencies, chip, keys, .. } = &self.device;
+        let whole = self.device.as_whole();
         DeviceFacts {
             preset: keys.preset.clone().unwrap_or_default(),
             named_by: self.named_by,
             capacity_reason: self.capacity_reason.clone(),
+            slice_bytes: self.device.whole.map(|_| self.device.logical_bytes()),
             geometry: geometry.shape(),
-            physical_bytes: geometry.bytes(),
-            logical_bytes: self.device.logical_bytes(),
+            physical_bytes: whole.physical_bytes,
+            logical_bytes: whole.logical_bytes,
             spare: 1.0 - self.device.utilisation(),
             utilisation: self.device.utilisation(),
             bad_blocks: chip.bad_blocks.len() as u64,
@@ -289,7 +309,7 @@ impl Experiment {
     fn check_plans(&self) -> Result<(), SimError> {
         let layout = self.device.layout();
         self.plans.iter().try_for_each(|plan| {
-            let drive = registry::create(&plan.stack, &layout).map_err(|error| {
+            let drive = registry::create(&plan.built, &layout).map_err(|error| {
                 let refusal = format!("ftl \"{}\": {error}", plan.label);
                 let why = self.device.strict_order_reason(&refusal);
                 SimError::study(refusal + why)
@@ -374,7 +394,8 @@ fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
                 "ftl \"{label}\": two runs have this label, so their results could not be told apart; give each a label of its own"
             )));
         }
-        plans.push(Plan { label, stack: resolved.spelled(stack), resolved });
+        let stack = resolved.spelled(stack);
+        plans.push(Plan { label, built: stack.clone(), stack, resolved });
     }
     Ok(plans)
 }

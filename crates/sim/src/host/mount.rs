@@ -32,7 +32,7 @@ pub(crate) fn mount<D: RunDevice, W: ReadChecker<D::Data>>(
     flash.restart();
     let mut layout = device.layout();
     layout.good_blocks.retain(|&pbn| !flash.chip().is_bad(pbn));
-    let ftl = D::recover(&plan.stack, &layout, &mut flash).map_err(|error| match error {
+    let ftl = D::recover(&plan.built, &layout, &mut flash).map_err(|error| match error {
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;

@@ -140,7 +140,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     /// A fresh device under its translation layer.
     fn host(experiment: &Experiment, plan: &Plan, checker: W) -> Result<Host<D, W>, Halt> {
         let device = &experiment.device;
-        let ftl = D::create(&plan.stack, &device.layout())
+        let ftl = D::create(&plan.built, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
         let fresh = D::fresh(device);
         let bit_errors = device.reliability.map(|reliability| BitErrors::new(reliability, fresh.chip()));

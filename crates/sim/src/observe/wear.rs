@@ -29,9 +29,10 @@ pub(crate) struct Usage {
     /// Bytes that the host sees.
     pub(crate) logical_bytes: u64,
     pub(crate) warranty_years: f64,
-    /// Bytes that the workload writes in a day at its own arrivals; none where all arrive at once,
-    /// or nothing is written.
-    pub(crate) bytes_a_day: Option<f64>,
+    /// Bytes that the host writes per day.
+    pub(crate) bytes_a_day: f64,
+    /// The whole ÷ the slice of it that runs.
+    pub(crate) scale: f64,
 }
 
 /// What was seen of a device's life while measuring.
@@ -142,7 +143,7 @@ impl Usage {
     }
 
     fn lifetime(&self, range: [f64; 3], is_measured: bool) -> Lifetime {
-        let [low, expected, high] = range.map(|bytes| bytes.min(LONGEST_BYTES));
+        let [low, expected, high] = range.map(|bytes| (bytes * self.scale).min(LONGEST_BYTES));
         let days = self.warranty_years * DAYS_A_YEAR;
         Lifetime {
             written_bytes: expected as u64,
@@ -150,7 +151,7 @@ impl Usage {
             high_bytes: high as u64,
             is_measured,
             drive_writes_per_day: expected / (self.logical_bytes as f64 * days),
-            years: self.bytes_a_day.map(|bytes| expected / (bytes * DAYS_A_YEAR)),
+            years: expected / (self.bytes_a_day * DAYS_A_YEAR),
         }
     }
 }
@@ -161,14 +162,15 @@ mod tests {
 
     #[test]
     fn a_lifetime_is_told_in_drive_writes_a_day_and_in_years() {
-        let usage = Usage { logical_bytes: 1_000, warranty_years: 2.0, bytes_a_day: Some(500.0) };
+        let usage = Usage { logical_bytes: 1_000, warranty_years: 2.0, bytes_a_day: 500.0, scale: 1.0 };
         let lifetime = usage.lifetime([365_000.0, 730_000.0, 1_460_000.0], false);
         assert_eq!((lifetime.low_bytes, lifetime.written_bytes, lifetime.high_bytes), (365_000, 730_000, 1_460_000));
         assert!((lifetime.drive_writes_per_day - 1.0).abs() < 1e-12, "{lifetime:?}");
-        assert!((lifetime.years.expect("a rate") - 4.0).abs() < 1e-12, "{lifetime:?}");
+        assert!((lifetime.years - 4.0).abs() < 1e-12, "{lifetime:?}");
         let endless = usage.lifetime([1e9, 1e20, f64::INFINITY], false);
         assert_eq!([endless.low_bytes, endless.written_bytes, endless.high_bytes], [1_000_000_000, 1 << 62, 1 << 62]);
-        assert_eq!(Usage { bytes_a_day: None, ..usage }.lifetime([1.0; 3], true).years, None);
+        let sliced = Usage { scale: 10.0, ..usage }.lifetime([36_500.0, 73_000.0, 146_000.0], false);
+        assert_eq!(sliced, lifetime);
     }
 
     #[test]

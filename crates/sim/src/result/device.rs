@@ -18,12 +18,15 @@ pub struct DeviceFacts {
     pub named_by: &'static str,
     /// What the capacity was taken from, in a clause; null where the study or the preset gives it.
     pub capacity_reason: Option<String>,
-    /// Counts of channels, dies, planes, blocks and pages.
+    /// Bytes that the host sees of the slice that was simulated in place of the device, whose
+    /// `geometry` this is; null where it was the whole.
+    pub slice_bytes: Option<u64>,
+    /// Counts of channels, dies, planes, blocks and pages, as simulated.
     #[schemars(with = "BTreeMap<String, u32>")]
     pub geometry: Shape,
-    /// Data bytes of all pages.
+    /// Data bytes of all pages of the whole device.
     pub physical_bytes: u64,
-    /// Bytes that the host sees.
+    /// Bytes that the host sees of it.
     pub logical_bytes: u64,
     /// Share of physical pages that the host does not see.
     pub spare: f64,

@@ -102,7 +102,16 @@ pub struct Lifetime {
     pub is_measured: bool,
     /// The expected bytes in drive writes a day over the warranty.
     pub drive_writes_per_day: f64,
-    /// Years of 365 days in which the workload writes them at its own arrivals, before any
-    /// speed-up; null where all arrive at once.
-    pub years: Option<f64>,
+    /// Years of 365 days in which the host writes them at `write_rate`.
+    pub years: f64,
+}
+
+/// The rate of writes at which years of life are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WriteRate {
+    /// Bytes that the host writes per day.
+    pub bytes_per_day: f64,
+    /// Where it is from: `given` in the study, the `workload`'s own before any speed-up, or one
+    /// `drive_write` where requests do not follow arrivals.
+    pub source: &'static str,
 }

@@ -16,8 +16,9 @@ use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
+use super::slice::Whole;
 use super::values::Capacity;
-use trace::units::Bytes;
+use trace::units::{Bytes, Nanoseconds};
 
 use crate::error::SimError;
 use crate::latencies::Latencies;
@@ -63,8 +64,10 @@ pub struct Device {
     pub reliability: Option<Reliability>,
     /// Seed of the translation layers' own randomness.
     pub seed: u64,
-    /// Every key with its value.
+    /// Every key with its value, those of the whole where this is a slice.
     pub keys: DeviceText,
+    /// What it is a slice of, if it is one.
+    pub(crate) whole: Option<Whole>,
 }
 
 impl Device {
@@ -75,6 +78,11 @@ impl Device {
         if text.capacity == Some(Capacity::Auto) {
             return Err(SimError::study(
                 "device.capacity = \"auto\" takes a workload's span, and here is no workload: give a size, for example \"1GiB\"",
+            ));
+        }
+        if text.slice.is_some() {
+            return Err(SimError::study(
+                "device.slice: an image holds the whole device; leave slice out, or give a smaller capacity",
             ));
         }
         draft.resolve(None, seed)
@@ -140,14 +148,14 @@ impl Device {
 /// A device of which all but the capacity is known.
 pub(crate) struct Draft {
     /// What the study itself said.
-    asked: DeviceText,
+    pub(super) asked: DeviceText,
     /// The same over its preset's keys.
-    keys: DeviceKeys,
+    pub(super) keys: DeviceKeys,
     latencies: Latencies,
-    abilities: Abilities,
-    units: Units,
+    pub(super) abilities: Abilities,
+    pub(super) units: Units,
     /// Shape of the flash, in units.
-    shape: Shape,
+    pub(super) shape: Shape,
 }
 
 impl Draft {
@@ -196,17 +204,18 @@ impl Draft {
         };
         let mut shape = self.shape;
         if let (Some(pages), None) = (asked_pages, self.asked.blocks_per_plane) {
-            shape.pages_per_block = self.scaled_superblock(pages);
+            shape.pages_per_block = self.scaled_block(pages);
             shape.blocks_per_plane = self.scale(shape, pages)?;
         }
         let geometry = geometry(shape)?;
         let limit = exported(u64::from(geometry.pages()), self.keys.spare);
         let logical_pages = asked_pages.unwrap_or(limit);
         self.check_capacity(&geometry, logical_pages, limit)?;
-        self.finish(geometry, logical_pages as u32, seed)
+        let whole = self.finish(geometry, logical_pages as u32, seed)?;
+        self.sliced(whole, span_pages, seed)
     }
 
-    fn finish(&self, geometry: Geometry, logical_pages: u32, seed: u64) -> Result<Device, SimError> {
+    pub(super) fn finish(&self, geometry: Geometry, logical_pages: u32, seed: u64) -> Result<Device, SimError> {
         let share = self.keys.bad_blocks;
         let bad_blocks = bad_blocks(geometry.blocks(), (f64::from(geometry.blocks()) * share).round() as u32, seed);
         let good_pages = u64::from(geometry.pages()) - bad_blocks.len() as u64 * u64::from(geometry.pages_per_block());
@@ -217,6 +226,9 @@ impl Draft {
             )));
         }
         let exposure = self.exposure(geometry.pages_per_block());
+        let mut latencies = self.latencies;
+        let part = f64::from(geometry.pages_per_block()) / f64::from(self.shape.pages_per_block);
+        latencies.erase_ns = (latencies.erase_ns as f64 * part).round() as u64;
         let mut keys = self.keys.that_apply();
         if exposure.is_some() {
             keys.power_loss_protection = Some(false);
@@ -225,6 +237,7 @@ impl Draft {
         keys.program_buffer = buffered_units.map(|units| Bytes(units * u64::from(geometry.page_size_bytes())));
         keys.preset = Some(self.asked.preset.clone().unwrap_or_else(|| DEFAULT_PRESET.into()));
         keys.capacity = Some(Capacity::Bytes(u64::from(logical_pages) * u64::from(geometry.page_size_bytes())));
+        keys.erase_latency = Some(Nanoseconds(latencies.erase_ns));
         keys.blocks_per_plane = Some(geometry.shape().blocks_per_plane);
         keys.pages_per_block = Some(self.pages_of_a_block(&geometry));
         if self.spare_follows() {
@@ -235,7 +248,7 @@ impl Draft {
             units: self.units,
             buffered_units,
             logical_pages,
-            latencies: self.latencies,
+            latencies,
             model: self.keys.pricing,
             abilities: self.abilities,
             front_end: self.keys.front_end(),
@@ -251,6 +264,7 @@ impl Draft {
             reliability: self.keys.reliability(self.units.per_page()),
             seed: random::derive(seed, "ftl"),
             keys,
+            whole: None,
         })
     }
 
@@ -496,22 +510,6 @@ impl Draft {
         if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
     }
 
-    /// Units of a superblock on a device that exports this many pages, in whole program units: all
-    /// on the whole device, and fewer on a smaller one, so that it has about as many superblocks.
-    /// Where they are blocks, or their size is asked for, they keep it.
-    fn scaled_superblock(&self, logical_pages: u64) -> u32 {
-        let (whole, superblocks) = (self.shape.pages_per_block, self.abilities.superblocks.blocks());
-        if superblocks == 1 || self.asked.pages_per_block.is_some() {
-            return whole;
-        }
-        let row = self.units.programmed_at_once(self.keys.cell, CellMode::Native) * superblocks;
-        let count = [self.shape.channels, self.shape.dies_per_channel, self.shape.planes_per_die]
-            .into_iter()
-            .fold(f64::from(self.shape.blocks_per_plane), |count, times| count * f64::from(times));
-        let rows = (logical_pages as f64 / (1.0 - self.keys.spare) / count / f64::from(row)).round();
-        ((rows.max(1.0) * f64::from(row)).min(f64::from(whole))) as u32
-    }
-
     /// The fewest blocks per plane of a shape that export this many pages beside the spare.
     fn scale(&self, shape: Shape, logical_pages: u64) -> Result<u32, SimError> {
         let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
@@ -565,7 +563,7 @@ fn exported(pages: u64, spare: f64) -> u64 {
     (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }
 
-fn geometry(shape: Shape) -> Result<Geometry, SimError> {
+pub(super) fn geometry(shape: Shape) -> Result<Geometry, SimError> {
     let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
     if dies > MAX_DIES {
         return Err(SimError::study(format!(

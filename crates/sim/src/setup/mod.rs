@@ -5,6 +5,7 @@ pub(crate) mod device;
 pub(crate) mod device_keys;
 pub(crate) mod keys;
 pub(crate) mod presets;
+pub(crate) mod slice;
 pub mod study;
 pub(crate) mod values;
 pub(crate) mod words;

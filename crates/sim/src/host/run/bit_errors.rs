@@ -46,7 +46,8 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
         let counts = before.wear.counts(self.chip());
         let mean = counts.iter().copied().map(f64::from).sum::<f64>() / counts.len() as f64;
         let limit = f64::from(self.experiment.device.chip.endurance.unwrap_or(u32::MAX));
-        let bytes = totals.bytes as f64 * (1.0 + (limit - mean).max(0.0) / erases.mean);
+        let scale = self.experiment.device.as_whole().scale;
+        let bytes = scale * totals.bytes as f64 * (1.0 + (limit - mean).max(0.0) / erases.mean);
         let days = facts.duration_ns as f64 * self.experiment.workload.speedup / NS_A_DAY;
         let years = (days > 0.0).then(|| bytes / (facts.bytes as f64 / days * DAYS_A_YEAR));
         Some(ReadLife { read_bytes: bytes as u64, years })

@@ -18,9 +18,14 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
         SpareFacts { total, left: total.saturating_sub(used), grown_bad_blocks: grown as u64 }
     }
 
-    /// Memory of the translation layer, and of units that wait until they are programmed.
+    /// Memory of the translation layer on the whole device, and of units that wait until they are
+    /// programmed.
     pub(super) fn footprint(&self) -> FootprintFacts {
         let mut footprint = self.host.ftl().footprint();
+        let scale = self.experiment.device.as_whole().scale;
+        for RamStructure { ram_bytes, flash_bytes, .. } in &mut footprint.structures {
+            [*ram_bytes, *flash_bytes] = [*ram_bytes, *flash_bytes].map(|bytes| (bytes as f64 * scale).round() as u64);
+        }
         if let Some(units) = self.host.flash().device().engine().most_buffered_units() {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
             footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });
