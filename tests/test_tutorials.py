@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+import ftlkit as fk
 from mounting import needs_fuse
 
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
@@ -130,6 +131,37 @@ def test_every_command_of_the_gallery_writes_its_report(tmp_path: Path) -> None:
 def test_every_tutorial_is_listed() -> None:
     index = (TUTORIALS / "index.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\(([\w-]+)\.md\)", index)) == set(NAMES)
+
+
+def means(shown: tuple[str, ...]) -> dict[str, float]:
+    """Mean responses in nanoseconds by translation layer, of a table that is shown."""
+    rows = [re.split(r"\s{2,}", line.strip()) for line in shown]
+    times = next((row[1:] for row in rows if row[0] == "mean"), [])
+    names = next((row for row in rows if "page" in row), [])
+    scale = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+    values = [float(number) * scale[unit] for number, unit in (text.split() for text in times)]
+    return dict(zip(names, values, strict=False))
+
+
+def test_tutorials_agree_on_the_order_of_ftls_in_use() -> None:
+    """On one trace and a device in a steady state; a new or filled one may answer otherwise."""
+    tables = [
+        means(step.shown)
+        for name in NAMES
+        for step in steps((TUTORIALS / f"{name}.md").read_text(encoding="utf-8"))
+        if "steady" in step.text and step.kind == "sh"
+    ]
+    tables = [table for table in tables if len(table) > 1]
+    assert len(tables) == 3
+    for table in tables:
+        assert min(table, key=lambda name: table[name]) == "page", table
+        assert "fast" not in table or max(table, key=lambda name: table[name]) == "fast", table
+
+
+def test_the_demo_names_lives_and_warns_of_nothing() -> None:
+    verdict = fk.run_study(TUTORIALS.parents[1] / "examples" / "demo.toml").verdict
+    assert verdict.cautions == []
+    assert "Under page the device lives longest" in " ".join(dict(verdict.brief[0])["Life"])
 
 
 def test_a_line_that_is_not_printed_is_missed() -> None:

@@ -31,8 +31,15 @@ CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""
 
 
-WEIGHTS = ("Caveats", "Why", "Cost", "Life", "Wear", "Flash work")
-"""Headings, those first whose sentences a terminal says first. The table tells the flash work."""
+_ALL = slice(None)
+_WEIGHTS = (
+    *(("Caveats", _ALL), ("Why", _ALL), ("Life", slice(1)), ("Cost", _ALL)),
+    *(("Life", slice(1, None)), ("Wear", _ALL), ("Flash work", _ALL)),
+)
+"""Headings with a part of their sentences, those first that a terminal says first.
+
+The longest life comes before costs, remarks on lives after them; the table tells the flash work.
+"""
 
 _UNRANKED = "Requests are too few to rank by the 99th percentile: see Caveats."
 
@@ -65,10 +72,13 @@ class Verdict:
     @property
     def brief(self) -> tuple[list[tuple[str, Sequence[str]]], int]:
         """The parts with their weightiest sentences, for a terminal; and how many are left."""
-        ordered = sorted(self.parts, key=lambda part: WEIGHTS.index(part[0]))
+        parts = dict(self.parts)
+        ordered = [(heading, parts[heading][part]) for heading, part in _WEIGHTS if heading in parts]
         (_, *kept), left = brief([[self.headline], *(sentences for _, sentences in ordered)])
-        told = {heading: sentences for (heading, _), sentences in zip(ordered, kept, strict=True) if sentences}
-        return [(heading, told[heading]) for heading, _ in self.parts if heading in told], left
+        told: dict[str, list[str]] = {heading: [] for heading in parts}
+        for (heading, _), sentences in zip(ordered, kept, strict=True):
+            told[heading] += sentences
+        return [(heading, sentences) for heading, sentences in told.items() if sentences], left
 
     def __str__(self) -> str:
         bullets = [
