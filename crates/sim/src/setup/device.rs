@@ -22,9 +22,10 @@ use trace::units::{Bytes, Nanoseconds};
 
 use crate::error::SimError;
 use crate::latencies::Latencies;
-use crate::timing::abilities::{Abilities, Suspend};
+use crate::timing::abilities::Abilities;
 use crate::timing::engine::{EventTiming, Model};
 use crate::timing::front_end::FrontEnd;
+use crate::timing::scheduling::Suspend;
 use crate::timing::superblocks::Superblock;
 use crate::timing::units::{Programming, Units};
 
@@ -326,10 +327,9 @@ impl Draft {
 
     /// Whether what the device is said to do beyond the plain model can be.
     fn check_abilities(&self) -> Result<(), SimError> {
-        let (DeviceKeys { channels, planes_per_die, pricing, .. }, abilities) = (&self.keys, self.abilities);
-        let plain = Abilities { suspend_ns: abilities.suspend_ns, resume_ns: abilities.resume_ns, ..Abilities::NONE };
+        let (DeviceKeys { channels, planes_per_die, pricing, suspend, .. }, abilities) = (&self.keys, self.abilities);
         let refuse = |sentence: &str| Err(SimError::study(sentence));
-        if *pricing == Model::Serial && abilities != plain {
+        if *pricing == Model::Serial && abilities != Abilities::NONE {
             return refuse(&format!(
                 "device.pricing = \"serial\": one resource does one thing at a time, so {} mean nothing there. Leave them out, or set \
                  pricing = \"parallel\"",
@@ -354,7 +354,7 @@ impl Draft {
             );
         }
         self.check_superblocks()?;
-        if abilities.suspend == Suspend::Off && abilities != (Abilities { suspend_ns: 0, resume_ns: 0, ..abilities }) {
+        if *suspend == Suspend::Off && self.keys.suspend_latency.max(self.keys.resume_latency).0 > 0 {
             return refuse(
                 "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out",
             );

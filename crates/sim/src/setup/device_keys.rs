@@ -1,7 +1,7 @@
 //! What the keys of a device mean to the flash and its timing, and which of them apply to it.
 
 use flash::{CellType, Shape};
-use ftl::{Nanos, Reliability, Stack};
+use ftl::{FlashOp, Nanos, Reliability, Stack};
 use trace::units::Nanoseconds;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table};
@@ -10,6 +10,7 @@ use crate::error::SimError;
 use crate::latencies::{Latencies, PageTimes, PslcTimes};
 use crate::timing::abilities::Abilities;
 use crate::timing::front_end::FrontEnd;
+use crate::timing::scheduling::{SchedulingPolicy, Suspension};
 use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Programming;
 
@@ -43,14 +44,25 @@ impl DeviceKeys {
             aligned_planes: self.aligned_planes,
             cache_read: self.cache_read,
             cache_program: self.cache_program,
-            suspend: self.suspend,
-            suspend_ns: self.suspend_latency.0,
-            resume_ns: self.resume_latency.0,
-            reads_first: self.reads_first,
+            scheduling: self.scheduling(),
             gc_channels: self.gc_channels,
-            gc_yields: self.gc_yields,
             superblocks: Superblocks::of(self.superblock, self.shape()),
         }
+    }
+
+    /// In which order dies serve, and what they suspend.
+    fn scheduling(&self) -> SchedulingPolicy {
+        let mut policy = if self.reads_first { SchedulingPolicy::reads_first() } else { SchedulingPolicy::FIFO };
+        if self.gc_yields {
+            policy = policy.with_yielding_background();
+        }
+        let suspension = Suspension { suspend_ns: self.suspend_latency.0, resume_ns: self.resume_latency.0 };
+        for op in [FlashOp::Program, FlashOp::Erase] {
+            if self.suspend.covers(op) {
+                policy = policy.with_suspension(op, suspension);
+            }
+        }
+        policy
     }
 
     /// What the link and the controller take.

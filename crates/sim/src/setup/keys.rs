@@ -18,8 +18,8 @@ use super::values::{Addresses, Amount, BitErrorsText, Capacity, LoopText, PageDu
 use crate::error::SimError;
 use crate::latencies::Latencies;
 use crate::observe::timeline::Window;
-use crate::timing::abilities::Suspend;
 use crate::timing::engine::Model;
+use crate::timing::scheduling::Suspend;
 use crate::timing::superblocks::Superblock;
 use crate::timing::units::Programming;
 

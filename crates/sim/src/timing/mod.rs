@@ -12,6 +12,7 @@ mod priced_task;
 mod prices;
 mod program_buffer;
 mod program_units;
+pub(crate) mod scheduling;
 pub(crate) mod superblocks;
 mod tails;
 mod tasks;

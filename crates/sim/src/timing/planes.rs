@@ -12,12 +12,12 @@ use random::NumberMap;
 pub(super) struct Alike(u64);
 
 impl Alike {
-    /// Of a die, a class of operations, one of the die's queues, and a flash page of the block,
+    /// Of a die, a class of operations, their standing, and a flash page of the block,
     /// where planes are aligned; otherwise 0.
     #[inline]
-    pub(super) fn new(die: u32, class: usize, queue: u64, page: u32) -> Self {
-        debug_assert!(die < 1 << 28 && class < 4 && queue < 4, "they have 28, 2 and 2 bits");
-        Self(u64::from(die) << 36 | u64::from(page) << 4 | (class as u64) << 2 | queue)
+    pub(super) fn new(die: u32, class: usize, standing: usize, page: u32) -> Self {
+        debug_assert!(die < 1 << 27 && class < 4 && standing < 8, "they have 27, 2 and 3 bits");
+        Self(u64::from(die) << 37 | u64::from(page) << 5 | (class as u64) << 3 | standing as u64)
     }
 }
 

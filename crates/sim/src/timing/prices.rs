@@ -70,7 +70,7 @@ impl Prices {
         times[IN_REGISTER] = with_transfers((0, 0), 0);
         let (read_ns, program_ns) = (times.map(|time| time.0), times.map(|time| time.1));
         let transfer_ns = transfer_ns - inside_ns;
-        let is_suspendable = abilities.suspend.covers(FlashOp::Program);
+        let is_suspendable = abilities.scheduling.suspension(FlashOp::Program).is_some();
         let moves = |units: u32| if transfer_ns > 0 { units } else { 0 };
         let course = |id: CourseId| {
             let (class, types) = (id.class(), usize::from(id.price().0));

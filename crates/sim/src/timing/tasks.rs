@@ -72,6 +72,8 @@ pub(super) struct Details {
     pub(super) turn: u64,
     /// The entry before it in its queue, where it may be taken out of the middle of that.
     pub(super) before: u32,
+    /// Where it stands among what waits for its die, where some let others pass.
+    pub(super) standing: usize,
     /// The plane of its die that it is done on, where that is asked.
     pub(super) plane: u32,
     /// When its die took it up last: at first, or after a suspension.
@@ -103,6 +105,7 @@ impl Details {
         ready: 0,
         turn: 0,
         before: NONE,
+        standing: 0,
         plane: 0,
         taken: 0,
         transfer: 0,

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use flash::{Geometry, PageType, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 use random::SeededRng;
-use sim::{Abilities, EventTiming, Latencies, Model, PageTimes};
+use sim::{Abilities, EventTiming, Latencies, Model, PageTimes, SchedulingPolicy};
 
 /// Dies with a block each.
 fn dies(channels: u32, dies_per_channel: u32, latencies: Latencies, abilities: Abilities) -> EventTiming {
@@ -105,7 +105,7 @@ fn reads_first_wait_like_m_g_1_with_priority() {
     let latencies = Latencies::of_slc([60_000, 600_000, 1, 0]);
     let read_share = 0.7;
     for utilisation in [0.5, 0.8] {
-        let abilities = Abilities { reads_first: true, ..Abilities::default() };
+        let abilities = Abilities { scheduling: SchedulingPolicy::reads_first(), ..Abilities::default() };
         let [reads, programs] = waits(abilities, latencies, utilisation, read_share);
         let (read, program) = (60_000.0, 600_000.0);
         let rate = utilisation / (read_share * read + (1.0 - read_share) * program);

@@ -366,7 +366,7 @@ impl Timing for EventTiming {
         }
         self.calendar.clear();
         self.last_in_block.fill(Event::NONE);
-        self.yielding_in_block.iter_mut().for_each(|events| events.fill(Event::NONE));
+        self.queued_in_block.fill(Event::NONE);
         self.programs.iter_mut().for_each(Programs::clear);
         self.moves.clear();
         if let Some(units) = &mut self.program_units {

@@ -36,6 +36,7 @@ use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::program_units::ProgramUnits;
+use crate::timing::scheduling::STANDINGS;
 use crate::timing::superblocks::Layout;
 use crate::timing::tails::{Event, MOST_DIES, NONE};
 use crate::timing::tasks::{Kind, Tasks};
@@ -93,7 +94,7 @@ struct Die {
     ends: u64,
     /// The operation that its next event belongs to.
     current: u32,
-    /// What waits and is not let pass by reads: on a plain device, all.
+    /// What waits and lets nothing pass: on a plain device, all.
     queue: Fifo,
     phase: Phase,
     /// Where the time of requests is split on a plain device: for which cause it is known to be
@@ -124,26 +125,14 @@ struct More {
     coming: u32,
     /// The reads that it senses or holds, or the programs taken up second.
     behind: Fifo,
-    /// Reads that the host waits for, where others let them pass, and those that do.
-    passing: Fifo,
-    yielding: Fifo,
+    /// What waits in the other standings, from the second on.
+    others: [Fifo; STANDINGS - 1],
     /// The suspended operation, with its remaining time.
     suspended: u32,
     left_ns: u64,
     stopped_at: u64,
     /// Which of its events counts: others were set before something was suspended.
     serial: u32,
-}
-
-/// Where an operation stands in the queues of its die.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    /// A read that the host waits for.
-    Passing,
-    /// Served in the order of issue: it neither passes others nor lets them pass.
-    Ordered,
-    /// Lets reads that the host waits for pass.
-    Yielding,
 }
 
 impl Die {
@@ -171,8 +160,7 @@ impl More {
         ahead: 0,
         coming: 0,
         behind: Fifo::EMPTY,
-        passing: Fifo::EMPTY,
-        yielding: Fifo::EMPTY,
+        others: [Fifo::EMPTY; STANDINGS - 1],
         suspended: NONE,
         left_ns: 0,
         stopped_at: 0,
@@ -203,7 +191,7 @@ fn event(kind: u64, number: u32) -> u64 {
 
 /// What follows from a device's abilities, and from who watches.
 struct Rules {
-    /// Whether some operations let reads pass.
+    /// Whether some operations let others pass.
     has_precedence: bool,
     /// Whether operations that follow one another stand in tails: not where one has a place in a
     /// queue, becomes another one, is known by its page or waits for its turn before it is ready,
@@ -216,9 +204,10 @@ struct Rules {
 
 impl Rules {
     fn of(die_mask: u32, dies: u32, abilities: Abilities, overlaps: [bool; 4]) -> Self {
-        let serves_in_order = !abilities.has_precedence() && !abilities.multi_plane && overlaps == [false; 4];
+        let has_precedence = !abilities.scheduling.is_fifo();
+        let serves_in_order = !has_precedence && !abilities.multi_plane && overlaps == [false; 4];
         Self {
-            has_precedence: abilities.has_precedence(),
+            has_precedence,
             has_tails: has_tails(die_mask, dies as usize, abilities),
             is_plain: serves_in_order && abilities.gc_channels.is_none(),
         }
@@ -263,9 +252,8 @@ pub struct EventTiming {
     last_in_block: Box<[Event]>,
     /// By block, why that is done which its programs waited for last.
     blocks_others: Box<[Cause]>,
-    /// By block, the last operation that stood among those that let reads pass, where some may and
-    /// others not.
-    yielding_in_block: Option<Box<[Event]>>,
+    /// By block, the program or the erase that became ready last, where some let others pass.
+    queued_in_block: Box<[Event]>,
     /// What became ready at this moment, or is free.
     ready_now: Vec<u32>,
     free_dies: Vec<u32>,
@@ -372,7 +360,7 @@ impl EventTiming {
             calendar: Calendar::new(),
             last_in_block: of_blocks(),
             blocks_others: vec![Cause::Host; blocks].into(),
-            yielding_in_block: abilities.has_precedence().then(of_blocks),
+            queued_in_block: if abilities.scheduling.is_fifo() { [].into() } else { of_blocks() },
             ready_now: Vec::new(),
             free_dies: Vec::new(),
             going_on: Vec::new(),

@@ -3,7 +3,7 @@
 use ftl::Task;
 
 use super::serving::queue_of;
-use super::{EventTiming, PROGRAM, Standing};
+use super::{EventTiming, PROGRAM};
 use crate::timing::planes::{Alike, Programs};
 
 impl EventTiming {
@@ -21,7 +21,7 @@ impl EventTiming {
 
     /// Puts an operation that is ready into a queue of its die.
     #[inline]
-    pub(super) fn push(&mut self, index: usize, number: u32, standing: Standing) {
+    pub(super) fn push(&mut self, index: usize, number: u32, standing: usize) {
         if self.planes.is_some() && self.layout.is_none() {
             let pbn = self.tasks.get(number).task.pbn.get();
             self.tasks.details_mut(number).plane = pbn / self.blocks_per_plane % self.planes_per_die;
@@ -40,7 +40,7 @@ impl EventTiming {
 
     /// Takes an operation out of its queue that comes first there, or first on its plane.
     #[inline]
-    pub(super) fn take_out(&mut self, index: usize, number: u32, standing: Standing) {
+    pub(super) fn take_out(&mut self, index: usize, number: u32, standing: usize) {
         let alike = self.alike(index, number, standing);
         let Self { dies, more, tasks, planes, .. } = self;
         queue_of(&mut dies[index].queue, &mut more[index], standing).take_out(tasks, number);
@@ -51,16 +51,16 @@ impl EventTiming {
 
     /// What is equal for an operation and those that may run beside it.
     #[inline]
-    fn alike(&self, index: usize, number: u32, standing: Standing) -> Alike {
+    fn alike(&self, index: usize, number: u32, standing: usize) -> Alike {
         let (class, page) = (self.tasks.get(number).class(), self.tasks.details(number).page);
-        Alike::new(index as u32, class, standing as u64, page)
+        Alike::new(index as u32, class, standing, page)
     }
 
     /// Ready operations of the same kind and standing on other planes run beside the first, those
     /// that came first on their planes. Where planes are aligned, reads and programs do at the same
     /// page of their blocks alone. No program joins before an earlier one of its block. Reads that
     /// sense and those that only move join their like, so that no plane waits for another's sense.
-    pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: Standing) {
+    pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: usize) {
         let alike = self.alike(index, first, standing);
         let Self { planes: Some(planes), programs, tasks, .. } = &*self else { return };
         let own = tasks.details(first).plane;

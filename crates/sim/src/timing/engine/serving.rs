@@ -4,15 +4,15 @@
 use ftl::FlashOp;
 
 use super::{
-    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_OPERATION, PLAIN, PROGRAM, Phase, READ, Standing,
-    TOLD, event,
+    COPY_BACK, Course, DELAY_ENDS, EventTiming, GENERAL, More, OF_OPERATION, PLAIN, PROGRAM, Phase, READ, TOLD, event,
 };
 use crate::observe::timeline::Placed;
 use crate::timing::bus::{Transfer, Turn};
 use crate::timing::calendar::NEVER;
 use crate::timing::fifo::Fifo;
 use crate::timing::program_buffer::ProgramBuffer;
-use crate::timing::tails::{Event, NONE};
+use crate::timing::scheduling::{HOST_READS, STANDINGS, Suspension};
+use crate::timing::tails::NONE;
 use crate::timing::tasks::{Details, Entry, Kind};
 
 impl EventTiming {
@@ -133,21 +133,21 @@ impl EventTiming {
     /// The same where the device can do more than the plain model, or somebody watches.
     fn queue_by_standing(&mut self, number: u32, is_idle: bool) {
         let entry = self.tasks.get(number);
-        let (op, index, is_awaited) = (entry.task.course.op(), entry.task.die as usize, entry.is_awaited());
+        let (op, cause, is_awaited) = (entry.task.course.op(), entry.task.cause, entry.is_awaited());
+        let index = entry.task.die as usize;
         if self.probe.is_some() {
             self.tasks.details_mut(number).ready = self.now;
         }
         if is_idle && self.serves_in_order() && self.dies[index].queue.is_empty() {
             return self.begin(index, number, true);
         }
-        let mut standing = Standing::Ordered;
+        let mut standing = 0;
         if self.rules.has_precedence {
-            if op == FlashOp::Read && is_awaited {
-                standing = Standing::Passing;
+            standing = self.abilities.scheduling.standing(op, cause, is_awaited);
+            if op != FlashOp::Read {
+                standing = self.stand_behind_block(number, standing);
+            } else if is_awaited {
                 self.suspend_for_read(index);
-            } else if self.abilities.yields(op, !is_awaited) || self.yields_in_block(op, number) {
-                standing = Standing::Yielding;
-                self.stands_yielding(op, number);
             }
         }
         if self.rules.has_precedence || self.planes.is_some() {
@@ -174,22 +174,14 @@ impl EventTiming {
         }
     }
 
-    /// Whether reads pass what stands before a program or an erase in its block, and so that too.
-    fn yields_in_block(&self, op: FlashOp, number: u32) -> bool {
-        let block = self.block_of(&self.tasks.get(number).task);
-        let before = self.yielding_in_block.as_ref().map_or(Event::NONE, |events| events[block]);
-        op != FlashOp::Read && self.tasks.is_under_way(before)
-    }
-
-    /// Reads pass a program or an erase, and what comes behind it in its block.
-    fn stands_yielding(&mut self, op: FlashOp, number: u32) {
-        let event = self.tasks.event(number);
-        let block = self.block_of(&self.tasks.get(number).task);
-        if op != FlashOp::Read
-            && let Some(events) = &mut self.yielding_in_block
-        {
-            events[block] = event;
-        }
+    /// A program or an erase stands no further ahead than the one before it in its block.
+    fn stand_behind_block(&mut self, number: u32, own: usize) -> usize {
+        let (event, block) = (self.tasks.event(number), self.block_of(&self.tasks.get(number).task));
+        let before = std::mem::replace(&mut self.queued_in_block[block], event);
+        let is_under_way = self.tasks.is_under_way(before);
+        let standing = if is_under_way { own.max(self.tasks.details(before.number).standing) } else { own };
+        self.tasks.details_mut(number).standing = standing;
+        standing
     }
 
     /// Suspends what a die is at for a read that has become ready, if it can.
@@ -206,7 +198,13 @@ impl EventTiming {
     /// Whether the work in hand with so much left can be suspended.
     fn lets_itself_suspend(&self, index: usize, left_ns: u64) -> bool {
         let op = self.tasks.get(self.dies[index].current).task.course.op();
-        self.abilities.suspend.covers(op) && left_ns > self.abilities.suspend_ns
+        self.abilities.scheduling.suspension(op).is_some_and(|suspension| left_ns > suspension.suspend_ns)
+    }
+
+    /// How work that stops or goes on is suspended.
+    fn suspension_of(&self, number: u32) -> Suspension {
+        let op = self.tasks.get(number).task.course.op();
+        self.abilities.scheduling.suspension(op).expect("only what can be suspended is")
     }
 
     /// The work in hand stops, to be taken up again.
@@ -229,7 +227,7 @@ impl EventTiming {
         }
         // The end of what stops does not count any more.
         self.more[index].serial = (self.more[index].serial + 1) % (1 << 30);
-        self.set_end(index, READ, now + self.abilities.suspend_ns);
+        self.set_end(index, READ, now + self.suspension_of(suspended).suspend_ns);
     }
 
     /// The phase in hand of a die ends then.
@@ -283,7 +281,7 @@ impl EventTiming {
     }
 
     /// A die takes up an operation, and what may run beside it.
-    pub(super) fn take_up_with_others(&mut self, index: usize, number: u32, standing: Standing) {
+    pub(super) fn take_up_with_others(&mut self, index: usize, number: u32, standing: usize) {
         self.begin(index, number, true);
         if self.planes.is_some() && self.tasks.get(number).kind == Kind::Operation {
             self.take_up_beside(index, number, standing);
@@ -292,8 +290,8 @@ impl EventTiming {
 
     /// Takes the operation out of a die's queues that it takes up next, if that may be taken up.
     #[inline]
-    pub(super) fn first(&mut self, index: usize, may_be: impl Fn(&Entry) -> bool) -> Option<(u32, Standing)> {
-        let standing = if self.rules.has_precedence { self.standing_of_first(index)? } else { Standing::Ordered };
+    pub(super) fn first(&mut self, index: usize, may_be: impl Fn(&Entry) -> bool) -> Option<(u32, usize)> {
+        let standing = if self.rules.has_precedence { self.standing_of_first(index)? } else { 0 };
         let Self { dies, more, tasks, planes, .. } = self;
         let queue = queue_of(&mut dies[index].queue, &mut more[index], standing);
         let first = queue.first().filter(|&number| may_be(tasks.get(number)))?;
@@ -306,19 +304,15 @@ impl EventTiming {
         Some((first, standing))
     }
 
-    /// In which of its queues stands what a die takes up next, if anything may be taken up.
-    fn standing_of_first(&self, index: usize) -> Option<Standing> {
-        let (queue, More { passing, yielding, suspended, .. }) = (&self.dies[index].queue, &self.more[index]);
-        let turn = |queue: &Fifo| queue.first().map_or(NEVER, |number| self.tasks.details(number).turn);
-        let first = |one: (&Fifo, Standing), other: (&Fifo, Standing)| {
-            if turn(other.0) < turn(one.0) { other.1 } else { one.1 }
-        };
-        match (passing.is_empty(), *suspended == NONE) {
-            (true, false) => None,
-            (false, false) => Some(Standing::Passing),
-            (false, true) => Some(first((passing, Standing::Passing), (queue, Standing::Ordered))),
-            (true, true) => Some(first((queue, Standing::Ordered), (yielding, Standing::Yielding))),
-        }
+    /// In which of its queues stands what a die takes up next, if anything may be taken up. While
+    /// something is suspended, reads of the host alone are.
+    fn standing_of_first(&self, index: usize) -> Option<usize> {
+        let More { others, suspended, .. } = &self.more[index];
+        let queue = |standing: usize| if standing == 0 { self.dies[index].queue } else { others[standing - 1] };
+        let standings = if *suspended == NONE { 0..STANDINGS } else { HOST_READS..HOST_READS + 1 };
+        let waiting: u8 = standings.map(|standing| u8::from(!queue(standing).is_empty()) << standing).sum();
+        let turn = |standing| queue(standing).first().map_or(NEVER, |number| self.tasks.details(number).turn);
+        self.abilities.scheduling.next(waiting, turn)
     }
 
     /// An operation does not wait in a die's queue any more.
@@ -366,7 +360,7 @@ impl EventTiming {
         }
         let mut ends = now + alone_ns;
         if moves > 0 {
-            if class == PROGRAM && self.abilities.suspend.covers(FlashOp::Program) {
+            if class == PROGRAM && self.abilities.scheduling.suspension(FlashOp::Program).is_some() {
                 let program_ns = self.prices.program_ns(&self.tasks.get(number).task);
                 if is_first {
                     self.dies[index].phase = Phase::Leading;
@@ -421,7 +415,7 @@ impl EventTiming {
         let phase = if self.overlaps[class] { Phase::Programming } else { Phase::Working };
         (die.phase, die.ends) = (phase, self.now + more.left_ns);
         let (left_ns, ends) = (more.left_ns, die.ends);
-        if !more.passing.is_empty() && !more.is_group && self.lets_itself_suspend(index, left_ns) {
+        if !die.queue.is_empty() && !more.is_group && self.lets_itself_suspend(index, left_ns) {
             return self.stop(index);
         }
         self.set_end(index, class, ends);
@@ -442,7 +436,7 @@ impl EventTiming {
         entry.start += now - more.stopped_at;
         let (account, cause) = (entry.account, entry.task.cause);
         self.tasks.details_mut(number).taken = now;
-        let resume_ns = self.abilities.resume_ns;
+        let resume_ns = self.suspension_of(number).resume_ns;
         if let Some(breakdown) = &mut self.breakdown {
             if account != NONE {
                 breakdown.wait_for_die_ended(account, index, now);
@@ -588,10 +582,6 @@ impl EventTiming {
 }
 
 /// The queue of a die in which operations of a standing wait.
-pub(super) fn queue_of<'a>(ordered: &'a mut Fifo, more: &'a mut More, standing: Standing) -> &'a mut Fifo {
-    match standing {
-        Standing::Passing => &mut more.passing,
-        Standing::Ordered => ordered,
-        Standing::Yielding => &mut more.yielding,
-    }
+pub(super) fn queue_of<'a>(queue: &'a mut Fifo, more: &'a mut More, standing: usize) -> &'a mut Fifo {
+    if standing == 0 { queue } else { &mut more.others[standing - 1] }
 }

@@ -11,7 +11,10 @@ use ftl::{
     registry,
 };
 
-use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, Superblocks, Suspend, Units};
+use sim::{
+    Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, SchedulingPolicy, Superblocks,
+    Suspension, Units,
+};
 
 use super::queues::Queues;
 use super::rules::Rules;
@@ -66,6 +69,21 @@ pub(crate) struct Answered {
     pub(crate) event_hash: u64,
 }
 
+/// How dies serve.
+fn scheduling(rules: &Rules) -> SchedulingPolicy {
+    let mut policy = if rules.reads_first { SchedulingPolicy::reads_first() } else { SchedulingPolicy::FIFO };
+    if rules.gc_yields {
+        policy = policy.with_yielding_background();
+    }
+    let Rules { suspend_ns, resume_ns, .. } = *rules;
+    for (op, is_suspended) in [(FlashOp::Program, rules.suspends_programs), (FlashOp::Erase, rules.suspends_erases)] {
+        if is_suspended {
+            policy = policy.with_suspension(op, Suspension { suspend_ns, resume_ns });
+        }
+    }
+    policy
+}
+
 /// Who keeps time. One type for both, since every scheme is compiled once for each.
 pub(crate) enum Keeper {
     Referee(Box<Queues>),
@@ -78,7 +96,7 @@ impl Keeper {
     }
 
     pub(crate) fn simulation(geometry: &Geometry, rules: Rules) -> Self {
-        let Rules { read_ns, program_ns, erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = rules;
+        let Rules { read_ns, program_ns, erase_ns, transfer_ns, .. } = rules;
         let plain = Latencies::of_slc([read_ns, program_ns, erase_ns, transfer_ns]);
         let latencies = rules.cells.map_or(plain, |cells| {
             let times = |ns: u64, more: [u64; 4]| {
@@ -91,35 +109,15 @@ impl Keeper {
             Latencies { cell: CellType::ALL[cells.bits - 1], read_ns, program_ns, ..plain }
         });
         let model = if rules.serial { Model::Serial } else { Model::Parallel };
-        let suspend = match (rules.suspends_erases, rules.suspends_programs) {
-            (false, false) => Suspend::Off,
-            (true, false) => Suspend::Erase,
-            (false, true) => Suspend::Program,
-            (true, true) => Suspend::Both,
-        };
-        let Rules {
-            copy_back,
-            multi_plane,
-            aligned_planes,
-            cache_read,
-            cache_program,
-            reads_first,
-            gc_yields,
-            gc_channels,
-            ..
-        } = rules;
+        let Rules { copy_back, multi_plane, aligned_planes, cache_read, cache_program, gc_channels, .. } = rules;
         let abilities = Abilities {
             copy_back,
             multi_plane,
             aligned_planes,
             cache_read,
             cache_program,
-            suspend,
-            suspend_ns,
-            resume_ns,
-            reads_first,
+            scheduling: scheduling(&rules),
             gc_channels,
-            gc_yields,
             superblocks: Superblocks { planes: rules.superblocks.planes, dies: rules.superblocks.dies },
         };
         let front_end = FrontEnd {

@@ -1,12 +1,21 @@
 //! What a device can do beyond the plain rules, one ability after the other.
 
-use ftl::{Moment, Nanos, Timing};
-use sim::{Abilities, Suspend};
+use ftl::{FlashOp, Moment, Nanos, Timing};
+use sim::{Abilities, SchedulingPolicy, Suspension};
 
 use super::{COLLECTION, ERASE, HOST, PROGRAM, READ, Row, Scenario, block, now};
 
-fn on(suspend: Suspend) -> Abilities {
-    Abilities { suspend, suspend_ns: 20, resume_ns: 30, ..Abilities::default() }
+const BOTH: &[FlashOp] = &[PROGRAM, ERASE];
+
+/// Dies that serve by a policy.
+fn by(scheduling: SchedulingPolicy) -> Abilities {
+    Abilities { scheduling, ..Abilities::default() }
+}
+
+/// Reads suspend operations of some kinds.
+fn suspending(ops: &[FlashOp]) -> Abilities {
+    let suspension = Suspension { suspend_ns: 20, resume_ns: 30 };
+    by(ops.iter().fold(SchedulingPolicy::FIFO, |policy, &op| policy.with_suspension(op, suspension)))
 }
 
 #[test]
@@ -110,7 +119,7 @@ fn a_read_suspends_an_erase_whoever_waits_for_it() {
     //          0     100 120   245 275
     // die      eeee  s   rtttt R   eeee
     for cause in [COLLECTION, HOST] {
-        let mut device = Scenario::new(1, 1, on(Suspend::Erase));
+        let mut device = Scenario::new(1, 1, suspending(&[ERASE]));
         match cause {
             HOST => device.host(ERASE, block(0, 0, 0), 0),
             _ => device.collection(1, ERASE, block(0, 0, 0), now()),
@@ -128,7 +137,7 @@ fn suspended_work_is_resumed_when_no_read_is_ready_and_can_be_suspended_again() 
     // waits for its end, and for the suspension.
     //          0   100  120   245   370  400  420   545  575
     // die      eee s    read  read  R    s    read  R    eee
-    let mut device = Scenario::new(1, 1, on(Suspend::Both));
+    let mut device = Scenario::new(1, 1, suspending(BOTH));
     device.collection(1, ERASE, block(0, 0, 0), now());
     for at in [100, 200, 380] {
         device.host(READ, block(0, 0, 1), at);
@@ -150,7 +159,7 @@ fn suspended_work_is_resumed_when_no_read_is_ready_and_can_be_suspended_again() 
 fn work_that_a_group_of_reads_suspended_can_be_suspended_again() {
     //          0   100  120          345  375    400  420
     // die      eee s    reads of two planes R ee s    read ...
-    let mut device = Scenario::new(1, 1, Abilities { multi_plane: true, ..on(Suspend::Erase) });
+    let mut device = Scenario::new(1, 1, Abilities { multi_plane: true, ..suspending(&[ERASE]) });
     device.collection(1, ERASE, block(0, 0, 0), now());
     device.host(READ, block(0, 0, 1), 100);
     device.host(READ, block(0, 1, 1), 100);
@@ -164,7 +173,7 @@ fn a_program_is_suspended_when_its_page_has_come() {
     //          0   100  120  245  275     475
     // program  tttts         Rppppppppp
     // read       ..rtttt                         at 50, in the middle of the transfer
-    let mut device = Scenario::new(1, 1, on(Suspend::Program));
+    let mut device = Scenario::new(1, 1, suspending(&[PROGRAM]));
     device.collection(1, PROGRAM, block(0, 0, 0), now());
     device.host(READ, block(0, 0, 1), 50);
     let expected =
@@ -175,8 +184,8 @@ fn a_program_is_suspended_when_its_page_has_come() {
 #[test]
 fn what_is_not_to_be_suspended_is_waited_for() {
     // Erases are not among what is suspended; the erase is over before it could be.
-    for (suspend, at) in [(Suspend::Program, 100), (Suspend::Both, 1485)] {
-        let mut device = Scenario::new(1, 1, on(suspend));
+    for (ops, at) in [(&[PROGRAM] as &[_], 100), (BOTH, 1485)] {
+        let mut device = Scenario::new(1, 1, suspending(ops));
         device.collection(1, ERASE, block(0, 0, 0), now());
         device.host(READ, block(0, 0, 1), at);
         assert_eq!(device.rows(), [(0, "erase", COLLECTION, 0, 1500), (0, "read", HOST, 1500, 1625)]);
@@ -208,14 +217,14 @@ fn a_collection_lets_reads_pass_and_the_hosts_order_is_kept() {
         (0, "read", HOST, 425, 550),
         (0, "program", COLLECTION, 550, 850),
     ];
-    assert_eq!(at_a_busy_die(Abilities { gc_yields: true, ..Abilities::default() }), expected);
+    assert_eq!(at_a_busy_die(by(SchedulingPolicy::FIFO.with_yielding_background())), expected);
     let expected = [
         (0, "read", HOST, 0, 125),
         (0, "read", HOST, 125, 250),
         (0, "program", COLLECTION, 250, 550),
         (0, "program", HOST, 550, 850),
     ];
-    assert_eq!(at_a_busy_die(Abilities { reads_first: true, ..Abilities::default() }), expected);
+    assert_eq!(at_a_busy_die(by(SchedulingPolicy::reads_first())), expected);
 }
 
 #[test]

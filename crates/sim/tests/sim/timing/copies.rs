@@ -8,7 +8,7 @@ use flash::{Chip, ChipOptions, Flash, Full, Geometry, Lpn, Pbn, Role, Shape};
 use ftl::engines::demand::machine::DemandPaged;
 use ftl::schemes::{dftl::Dftl, rftl::Rftl};
 use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Mapping, Moment, Nanos, Request, Scheme, Task, Timed, Timing};
-use sim::{Abilities, EventTiming, Latencies, Model, Suspend};
+use sim::{Abilities, EventTiming, Latencies, Model, SchedulingPolicy, Suspension};
 
 /// One type for all tests here that need one of their own: schemes are compiled for it once more.
 type PricedDevice = Timed<Chip<Full<u32>>, EventTiming>;
@@ -133,16 +133,17 @@ fn a_die_that_erases_behind_an_idle_bus_is_busy() {
     // original  die  |================= erase ===============|
     //           bus  ..................... idle ..................
     // copy      die  |= read =|
-    for suspend in [Suspend::Off, Suspend::Program] {
+    let suspends_programs = SchedulingPolicy::FIFO.with_suspension(FlashOp::Program, Suspension::default());
+    for scheduling in [SchedulingPolicy::FIFO, suspends_programs] {
         for choice in ["first_done", "idle_channel"] {
             let mut bench = Bench::new::<DemandPaged<Rftl>>(
                 &[("copy_choice", choice)],
-                Abilities { suspend, ..Abilities::default() },
+                Abilities { scheduling, ..Abilities::default() },
             );
             let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
             bench.occupy(original, &[FlashOp::Erase]);
             let lpn = lpn_apart(&bench, &[original, copy]);
-            assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US), "{choice}, {suspend:?}");
+            assert_eq!(bench.read(lpn, 0), (lpn, 2 * READ_US), "{choice}, {scheduling:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! In the drawings, `+` is a page that waits for the second register or for the programs before.
 
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
-use sim::{Abilities, Latencies, PageTimes, Superblocks, Suspend};
+use sim::{Abilities, Latencies, PageTimes, SchedulingPolicy, Superblocks, Suspension};
 
 use super::{COLLECTION, ERASE, HOST, LATENCIES, PROGRAM, READ, Row, Scenario, block, now};
 
@@ -15,14 +15,16 @@ const PLAIN: Abilities = Abilities {
     aligned_planes: false,
     cache_read: false,
     cache_program: false,
-    suspend: Suspend::Off,
-    suspend_ns: 0,
-    resume_ns: 0,
-    reads_first: false,
+    scheduling: SchedulingPolicy::FIFO,
     gc_channels: None,
-    gc_yields: false,
     superblocks: Superblocks::BLOCKS,
 };
+
+/// The same where reads suspend operations of a kind.
+fn suspending(op: FlashOp, resume_ns: u64, abilities: Abilities) -> Abilities {
+    let suspension = Suspension { suspend_ns: 20, resume_ns };
+    Abilities { scheduling: SchedulingPolicy::FIFO.with_suspension(op, suspension), ..abilities }
+}
 
 /// Operations of the host on die 0 of one, each with its plane and when it is ready.
 fn rows(abilities: Abilities, latencies: Latencies, operations: &[(FlashOp, u32, u64)]) -> Vec<Row> {
@@ -166,7 +168,7 @@ fn pages_of_several_dies_take_turns_on_the_bus() {
 fn reads_that_pass_are_first_and_end_the_overlap_of_programs() {
     let operations = [(PROGRAM, 0, 0), (PROGRAM, 0, 40), (READ, 0, 50)];
     assert_eq!(times(PROGRAMS, LATENCIES, &operations), [(0, 300), (100, 500), (500, 625)]);
-    let first = Abilities { reads_first: true, cache_read: true, ..PROGRAMS };
+    let first = Abilities { scheduling: SchedulingPolicy::reads_first(), cache_read: true, ..PROGRAMS };
     assert_eq!(times(first, LATENCIES, &operations), [(0, 300), (300, 425), (425, 725)]);
     // Behind a read, those that pass overlap, and what they pass does not stand in their way.
     let operations = [(READ, 0, 0), (PROGRAM, 0, 10), (READ, 0, 20)];
@@ -176,7 +178,7 @@ fn reads_that_pass_are_first_and_end_the_overlap_of_programs() {
 
 #[test]
 fn a_program_is_not_suspended_while_pages_of_another_are_there() {
-    let suspend = Abilities { suspend: Suspend::Program, suspend_ns: 20, resume_ns: 30, ..PROGRAMS };
+    let suspend = suspending(PROGRAM, 30, PROGRAMS);
     // s: suspending, R: resuming
     //            0   100  150 170  295 325   475
     // program 0  ttttpp   s    read    R  pppp
@@ -205,7 +207,7 @@ fn a_program_is_not_suspended_while_pages_of_another_are_there() {
     assert_eq!(device.timing.die_busy_ns().collect::<Vec<_>>(), [675]);
     // Once it has been resumed, at 325, the page of the next one comes while it is programmed.
     for resume_ns in [30, 0] {
-        let mut device = Scenario::new(1, 1, Abilities { resume_ns, ..suspend });
+        let mut device = Scenario::new(1, 1, suspending(PROGRAM, resume_ns, PROGRAMS));
         device.collection(1, PROGRAM, block(0, 0, 0), now());
         device.host(READ, block(0, 0, 1), 150);
         device.collection(2, PROGRAM, block(0, 0, 0), Moment::at(Nanos(200)));
@@ -227,7 +229,7 @@ fn suspended_work_goes_on_when_the_second_registers_are_empty() {
     // read 0        rtttt
     // read 1             r+++tttt
     // read 2                   r++tttt             at 300, when only a page moves
-    let mut device = Scenario::new(1, 1, Abilities { suspend: Suspend::Erase, suspend_ns: 20, resume_ns: 30, ..READS });
+    let mut device = Scenario::new(1, 1, suspending(ERASE, 30, READS));
     device.collection(1, ERASE, block(0, 0, 0), now());
     for at in [100, 110, 300] {
         device.host(READ, block(0, 0, 1), at);

@@ -3,7 +3,7 @@
 
 use flash::{CellType, Chip, ChipOptions, Full, Geometry, Pbn, Ppn, Role, Shape};
 use ftl::{Cause, FlashOp, FlashPort, Label, Moment, Nanos, Task, Timed, Timing};
-use sim::{Abilities, EventTiming, Latencies, Model, PageTimes, Programming, Suspend, Units};
+use sim::{Abilities, EventTiming, Latencies, Model, PageTimes, Programming, SchedulingPolicy, Suspension, Units};
 
 use super::{COLLECTION, HOST, LATENCIES, PROGRAM, READ, Scenario, block, now};
 
@@ -166,7 +166,8 @@ fn a_suspended_program_of_an_upper_page_has_its_own_time_left() {
     //          0    500 625  1025
     // die      tppppr.pppp
     let operations = [(PROGRAM, [0, 0, UPPER], 0), (READ, [0, 0, LOWER], 500)];
-    let suspends = Abilities { suspend: Suspend::Program, ..Abilities::default() };
+    let scheduling = SchedulingPolicy::FIFO.with_suspension(FlashOp::Program, Suspension::default());
+    let suspends = Abilities { scheduling, ..Abilities::default() };
     assert_eq!(times(suspends, &operations), [(0, 0, 500), (0, 500, 625), (0, 625, 1025)]);
 }
 
