@@ -58,6 +58,8 @@ PRICED: dict[str, dict[str, object]] = {
     "suspended erases and programs": {"suspend": "both"},
     "reads first": {"reads_first": True},
     "collections that yield": {"gc_yields": True},
+    "order of classes": {"die_order": "host_read/host_write/erase"},
+    "bounds of dies": {"reads_first": True, "suspend": "both", "suspensions": 2, "overtakes": 4},
     "collections of one channel": {"gc_channels": 1},
     "link": {"link_bandwidth": "100MB/s", "link_latency": "5us"},
     "controller": {"controller_latency": "10us", "controller_cores": 2},

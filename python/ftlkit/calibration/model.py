@@ -121,8 +121,11 @@ _SWITCHES = (
     "cache_program",
     "planes_per_die",
     "suspend",
+    "suspensions",
     "reads_first",
     "gc_yields",
+    "die_order",
+    "overtakes",
 )
 """Keys of a device that the user may state, and that no point determines."""
 

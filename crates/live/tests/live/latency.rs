@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Client, READ, create_on, cut, options, small_device};
 use live::{LocalClientError, ServeOptions, Server};
-use sim::study::{DeviceText, PageDurations};
+use sim::study::{DeviceText, Durations};
 use trace::Hint;
 use trace::units::{BytesPerSecond, Nanoseconds};
 
@@ -23,8 +23,8 @@ fn serve(folder: &Path) -> (std::path::PathBuf, Server) {
 
 fn create_with(folder: &Path, read: Nanoseconds, program: Nanoseconds, erase: Nanoseconds) -> std::path::PathBuf {
     let device = DeviceText {
-        read_latency: Some(PageDurations(vec![read])),
-        program_latency: Some(PageDurations(vec![program])),
+        read_latency: Some(Durations(vec![read])),
+        program_latency: Some(Durations(vec![program])),
         erase_latency: Some(erase),
         transfer_latency: Some(Nanoseconds(0)),
         ..small_device()
@@ -85,7 +85,7 @@ fn requests_pass_the_link_and_the_controller_of_the_device() {
     let folder = tempfile::tempdir().expect("a folder");
     // A page of 4096 bytes takes 4 ms.
     let device = DeviceText {
-        read_latency: Some(PageDurations(vec![Nanoseconds(READ_MS * 1_000_000)])),
+        read_latency: Some(Durations(vec![Nanoseconds(READ_MS * 1_000_000)])),
         link_bandwidth: Some(BytesPerSecond(1_024_000)),
         ..behind_link()
     };
@@ -104,8 +104,8 @@ fn long_requests_take_what_the_device_would_take() {
     let folder = tempfile::tempdir().expect("a folder");
     // A page of 4096 bytes takes 1 ms.
     let device = DeviceText {
-        read_latency: Some(PageDurations(vec![Nanoseconds(1_000_000)])),
-        program_latency: Some(PageDurations(vec![Nanoseconds(2_000_000)])),
+        read_latency: Some(Durations(vec![Nanoseconds(1_000_000)])),
+        program_latency: Some(Durations(vec![Nanoseconds(2_000_000)])),
         link_bandwidth: Some(BytesPerSecond(4_096_000)),
         ..behind_link()
     };

@@ -25,7 +25,6 @@ use crate::latencies::Latencies;
 use crate::timing::abilities::Abilities;
 use crate::timing::engine::{EventTiming, Model};
 use crate::timing::front_end::FrontEnd;
-use crate::timing::scheduling::Suspend;
 use crate::timing::superblocks::Superblock;
 use crate::timing::units::{Programming, Units};
 
@@ -327,7 +326,7 @@ impl Draft {
 
     /// Whether what the device is said to do beyond the plain model can be.
     fn check_abilities(&self) -> Result<(), SimError> {
-        let (DeviceKeys { channels, planes_per_die, pricing, suspend, .. }, abilities) = (&self.keys, self.abilities);
+        let (DeviceKeys { channels, planes_per_die, pricing, .. }, abilities) = (&self.keys, self.abilities);
         let refuse = |sentence: &str| Err(SimError::study(sentence));
         if *pricing == Model::Serial && abilities != Abilities::NONE {
             return refuse(&format!(
@@ -354,11 +353,7 @@ impl Draft {
             );
         }
         self.check_superblocks()?;
-        if *suspend == Suspend::Off && self.keys.suspend_latency.max(self.keys.resume_latency).0 > 0 {
-            return refuse(
-                "device.suspend_latency and resume_latency: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", or leave them out",
-            );
-        }
+        self.keys.check_scheduling()?;
         let FrontEnd { cores, core_ns, .. } = self.keys.front_end();
         if cores.is_some() && core_ns == 0 {
             return refuse(

@@ -5,12 +5,12 @@ use ftl::{FlashOp, Nanos, Reliability, Stack};
 use trace::units::Nanoseconds;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table};
-use super::values::{Capacity, PageDurations};
+use super::values::{Capacity, DieOrder, Durations};
 use crate::error::SimError;
 use crate::latencies::{Latencies, PageTimes, PslcTimes};
 use crate::timing::abilities::Abilities;
 use crate::timing::front_end::FrontEnd;
-use crate::timing::scheduling::{SchedulingPolicy, Suspension};
+use crate::timing::scheduling::{Class, SchedulingPolicy, Suspend, Suspension};
 use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Programming;
 
@@ -52,17 +52,65 @@ impl DeviceKeys {
 
     /// In which order dies serve, and what they suspend.
     fn scheduling(&self) -> SchedulingPolicy {
-        let mut policy = if self.reads_first { SchedulingPolicy::reads_first() } else { SchedulingPolicy::FIFO };
+        let mut policy = match &self.die_order {
+            Some(DieOrder(classes)) => SchedulingPolicy::in_order(classes),
+            None if self.reads_first => SchedulingPolicy::reads_first(),
+            None => SchedulingPolicy::FIFO,
+        };
         if self.gc_yields {
             policy = policy.with_yielding_background();
         }
-        let suspension = Suspension { suspend_ns: self.suspend_latency.0, resume_ns: self.resume_latency.0 };
-        for op in [FlashOp::Program, FlashOp::Erase] {
+        // One time is of both.
+        let [suspends, resumes] = [&self.suspend_latency, &self.resume_latency].map(|times| times.0.as_slice());
+        let of_programs = [suspends.first(), resumes.first()];
+        for (op, times) in [(FlashOp::Program, of_programs), (FlashOp::Erase, [suspends.last(), resumes.last()])] {
+            let [suspend_ns, resume_ns] = times.map(|time| time.map_or(0, |time| time.0));
             if self.suspend.covers(op) {
-                policy = policy.with_suspension(op, suspension);
+                policy = policy.with_suspension(op, Suspension { suspend_ns, resume_ns, at_most: self.suspensions });
             }
         }
-        policy
+        self.overtakes.map_or(policy, |most| policy.with_overtakes(most))
+    }
+
+    /// Whether dies can serve as the study says.
+    pub(super) fn check_scheduling(&self) -> Result<(), SimError> {
+        let refuse = |sentence: String| Err(SimError::study(sentence));
+        if let Some(order) = &self.die_order {
+            if self.reads_first || self.gc_yields {
+                return refuse(format!(
+                    "device.die_order = \"{order}\": reads_first and gc_yields are orders of their own; set them to false, or leave \
+                     die_order out"
+                ));
+            }
+            if self.suspend != Suspend::Off && order.0.first() != Some(&Class::HostRead) {
+                return refuse(format!(
+                    "device.die_order = \"{order}\": with suspend, reads of the host go first; begin with host_read, or leave suspend out"
+                ));
+            }
+        }
+        for (key, times) in [("suspend_latency", &self.suspend_latency), ("resume_latency", &self.resume_latency)] {
+            let most = if self.suspend == Suspend::Both { 2 } else { 1 };
+            if !(1..=most).contains(&times.0.len()) {
+                return refuse(format!(
+                    "device.{key} = {times}: {} times; give one, or with suspend = \"both\" that of programs and that of erases",
+                    times.0.len()
+                ));
+            }
+        }
+        let takes_time = self.suspend_latency.0[0].max(self.resume_latency.0[0]).0 > 0;
+        if self.suspend == Suspend::Off && (takes_time || self.suspensions.is_some()) {
+            return refuse(
+                "device.suspend_latency, resume_latency and suspensions: nothing is suspended; set suspend to \"erase\", \"program\" or \"both\", \
+                 or leave them out".into(),
+            );
+        }
+        match self.overtakes {
+            Some(most) if self.scheduling().is_fifo() => refuse(format!(
+                "device.overtakes = {most}: dies serve first come, first served, and nothing is overtaken; set die_order, reads_first, \
+                 gc_yields or suspend, or leave overtakes out"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What the link and the controller take.
@@ -93,7 +141,7 @@ impl DeviceKeys {
     /// What reading and programming a page take in pSLC mode: what is said, else what lower pages
     /// take.
     fn pslc_times(&self) -> [Nanoseconds; 2] {
-        let of_lower = |times: &PageDurations| times.0.first().copied().unwrap_or_default();
+        let of_lower = |times: &Durations| times.0.first().copied().unwrap_or_default();
         let share = Nanoseconds(of_lower(&self.program_latency).0 / self.pages_at_once());
         [
             self.pslc_read_latency.unwrap_or_else(|| of_lower(&self.read_latency)),
@@ -204,7 +252,7 @@ impl DeviceText {
 }
 
 /// What something takes on a page: one time, or one for each type of page of the cell.
-fn page_times(key: &str, cell: CellType, times: &PageDurations, is_asked: bool) -> Result<PageTimes, SimError> {
+fn page_times(key: &str, cell: CellType, times: &Durations, is_asked: bool) -> Result<PageTimes, SimError> {
     let count = times.0.len();
     let by_type: Vec<_> = times.0.iter().map(|time| time.0).collect();
     if let Some(fitting) = PageTimes::by_type(&by_type).filter(|_| count == 1 || count == cell.bits()) {

@@ -14,7 +14,7 @@ use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_count, optional_share};
 use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
-use super::values::{Addresses, Amount, BitErrorsText, Capacity, LoopText, PageDurations, Precondition};
+use super::values::{Addresses, Amount, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition};
 use crate::error::SimError;
 use crate::latencies::Latencies;
 use crate::observe::timeline::Window;
@@ -254,9 +254,9 @@ table! {
     /// `"slc"`, `"mlc"`, `"tlc"`, `"qlc"`; sets the [type of each page](device.md#types-of-page)
     cell: CellType = CellType::Slc;
     /// sensing a page (tR): one time, or one per page type
-    read_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
+    read_latency: Durations = Durations(vec![Nanoseconds(0)]), in MOST;
     /// programming a page (tPROG), likewise
-    program_latency: PageDurations = PageDurations(vec![Nanoseconds(0)]), in MOST;
+    program_latency: Durations = Durations(vec![Nanoseconds(0)]), in MOST;
     /// erasing a block (tBERS)
     erase_latency: Nanoseconds = Nanoseconds(0), in MOST;
     /// moving a page and its command over the channel; 0: channels never limit
@@ -282,19 +282,29 @@ table! {
     cache_program: bool = false, for Ability;
     /// suspended by host reads: `"off"`, `"erase"`, `"program"`, `"both"` |  | `"off"`
     suspend: Suspend = Suspend::Off, for Ability;
-    /// until the die can read; longer than the rest of the operation: not suspended | with
-    /// `suspend` | 0
-    suspend_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// cost of resuming, which cannot be suspended | with `suspend` | 0
-    resume_latency: Nanoseconds = Nanoseconds(0), in MOST;
-    /// a die serves host reads before anything else; writes wait while reads keep coming |  | false
+    /// until the die can read; not suspended if less is left; one time, or a program's and an
+    /// erase's | with `suspend` | 0
+    suspend_latency: Durations = Durations(vec![Nanoseconds(0)]), in MOST;
+    /// cost of resuming, which cannot be suspended; likewise | with `suspend` | 0
+    resume_latency: Durations = Durations(vec![Nanoseconds(0)]), in MOST;
+    /// most suspensions per operation | 1 or more; with `suspend` | unlimited
+    #[serde(deserialize_with = "optional_count")]
+    suspensions: u32, for Ability, in (1.0.., "must be 1 or more; leave suspend out to suspend nothing");
+    /// host reads go first; writes wait while reads keep coming |  | false
     reads_first: bool = false, for Ability;
+    /// [classes](timing.md#who-goes-first) that go before others, as `"host_read/host_write"` | not
+    /// beside `reads_first`, `gc_yields` | by readiness
+    die_order: DieOrder, for Ability;
+    /// most times that an operation is overtaken; low: reads wait, high: writes starve | 1 or more
+    /// | unlimited
+    #[serde(deserialize_with = "optional_count")]
+    overtakes: u32, for Ability,
+        in (1.0.., "must be 1 or more; without die_order, reads_first, gc_yields and suspend nothing is overtaken");
     /// channels that may collect at one time; 1: collections queue, and writes that need their
     /// blocks | 1 to `channels` | all
     #[serde(deserialize_with = "optional_count")]
     gc_channels: u32, for Ability;
-    /// collections let reads pass between operations; a die that is always read does not collect |
-    /// | false
+    /// host reads pass collections; a die that is always read does not collect |  | false
     gc_yields: bool = false, for Ability;
     /// rate of the host link, each way | 1 kB/s or more, as `"3.5GB/s"` | the preset's, or
     /// unlimited

@@ -18,7 +18,7 @@ use trace::OpenOptions;
 pub use super::keys::{DeviceText, Group, HostText, Key, RunText, WorkloadText, keys, names_of};
 use super::keys::{Table, WorkloadKeys};
 use super::values::SettingOrTable;
-pub use super::values::{Addresses, BitErrorsText, Capacity, LoopText, PageDurations, Precondition, Setting};
+pub use super::values::{Addresses, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, Setting};
 pub use super::words::in_words;
 use crate::error::SimError;
 

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds, parse_bytes, parse_duration};
 
+use crate::timing::scheduling::{CLASSES, Class};
+
 /// Logical bytes, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
@@ -43,48 +45,81 @@ impl Serialize for Capacity {
     }
 }
 
-/// One duration, or one for each type of page of a cell, from the lower page to the upper: a list,
-/// or as text with `/` between them.
+/// One duration, or one for each of several things, such as the types of page of a cell from the
+/// lower page to the upper: a list, or as text with `/` between them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
-pub struct PageDurations(pub Vec<Nanoseconds>);
+pub struct Durations(pub Vec<Nanoseconds>);
 
-impl TryFrom<Value> for PageDurations {
+impl TryFrom<Value> for Durations {
     type Error = String;
 
     fn try_from(given: Value) -> Result<Self, String> {
         let duration = |text: &str| parse_duration("", text.trim()).map_err(|error| error.to_string());
         let of_list = |value: &Value| match value.as_str() {
             Some(text) => duration(text),
-            None => Err(wanted(
-                "a duration with its unit, as text such as \"25us\", for each type of page of the cell",
-                value,
-            )),
+            None => Err(wanted("a duration with its unit, as text such as \"25us\", in each place", value)),
         };
         match &given {
             Value::String(text) => text.split('/').map(duration).collect::<Result<_, _>>().map(Self),
             Value::Array(list) => list.iter().map(of_list).collect::<Result<_, _>>().map(Self),
-            _ => Err(wanted(
-                "a duration with its unit, as text such as \"25us\", or a list of one for each type of page of the cell",
-                &given,
-            )),
+            _ => Err(wanted("a duration with its unit, as text such as \"25us\", or a list of such", &given)),
         }
     }
 }
 
-impl fmt::Display for PageDurations {
+impl fmt::Display for Durations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts: Vec<_> = self.0.iter().map(Nanoseconds::to_string).collect();
         f.write_str(&texts.join("/"))
     }
 }
 
-impl Serialize for PageDurations {
+impl Serialize for Durations {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0[..] {
             [one] => one.serialize(serializer),
             list => serializer.collect_seq(list),
         }
+    }
+}
+
+/// Classes of operations, those that go first in front, as text with `/` between them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct DieOrder(pub Vec<Class>);
+
+impl TryFrom<String> for DieOrder {
+    type Error = String;
+
+    fn try_from(given: String) -> Result<Self, String> {
+        let mut classes = Vec::new();
+        for name in given.split('/').map(str::trim) {
+            let Some((class, _)) = CLASSES.into_iter().find(|&(_, known)| known == name) else {
+                let names = CLASSES.map(|(_, name)| name).join(", ");
+                return Err(format!(
+                    "{given:?}: there is no class {name:?}; name some of {names}, with / between them"
+                ));
+            };
+            if classes.contains(&class) {
+                return Err(format!("{given:?}: {name} stands there twice; name it once"));
+            }
+            classes.push(class);
+        }
+        Ok(Self(classes))
+    }
+}
+
+impl fmt::Display for DieOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |class: &Class| CLASSES.into_iter().find(|(known, _)| known == class).map_or("", |(_, name)| name);
+        f.write_str(&self.0.iter().map(name).collect::<Vec<_>>().join("/"))
+    }
+}
+
+impl Serialize for DieOrder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -176,7 +211,7 @@ amounts! {
     Bytes: bytes => bytes.0 as f64, bytes.0;
     BytesPerSecond: rate => rate.0 as f64, format!("{} B/s", rate.0);
     Nanoseconds: time => time.0 as f64, time;
-    PageDurations: times => times.0.iter().map(|time| time.0).max().unwrap_or(0) as f64, times;
+    Durations: times => times.0.iter().map(|time| time.0).max().unwrap_or(0) as f64, times;
 }
 
 /// How bits decay.

@@ -7,6 +7,7 @@ mod collections;
 pub(crate) mod engine;
 mod fifo;
 pub(crate) mod front_end;
+mod overtaking;
 mod planes;
 mod priced_task;
 mod prices;

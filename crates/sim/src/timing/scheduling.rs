@@ -22,6 +22,15 @@ pub enum Class {
     Refresh,
 }
 
+/// Each with the name that it has in studies.
+pub(crate) const CLASSES: [(Class, &str); 5] = [
+    (Class::HostRead, "host_read"),
+    (Class::HostWrite, "host_write"),
+    (Class::Collection, "collection"),
+    (Class::Erase, "erase"),
+    (Class::Refresh, "refresh"),
+];
+
 /// Which operations reads of the host suspend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,13 +57,15 @@ impl Suspend {
     }
 }
 
-/// What suspending an operation costs.
+/// What suspending an operation costs, and its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suspension {
     /// From the command to suspend until the die can read, in nanoseconds.
     pub suspend_ns: u64,
     /// What taking up suspended work costs, in nanoseconds.
     pub resume_ns: u64,
+    /// Most times that an operation is suspended; none for any number.
+    pub at_most: Option<u32>,
 }
 
 /// Who issued an operation: the host, background work, or a refresh there.
@@ -75,11 +86,14 @@ pub struct SchedulingPolicy {
     lets_pass: [u8; STANDINGS],
     /// By operation.
     suspensions: [Option<Suspension>; 3],
+    /// Most times that an operation is overtaken; none for any number.
+    pub(super) overtakes: Option<u32>,
 }
 
 impl SchedulingPolicy {
     /// First come, first served; nothing is suspended.
-    pub const FIFO: Self = Self { standings: [[0; ORIGINS]; 3], lets_pass: [0; STANDINGS], suspensions: [None; 3] };
+    pub const FIFO: Self =
+        Self { standings: [[0; ORIGINS]; 3], lets_pass: [0; STANDINGS], suspensions: [None; 3], overtakes: None };
 
     /// Classes pass those behind them, and those that are not named.
     pub fn in_order(classes: &[Class]) -> Self {
@@ -112,6 +126,13 @@ impl SchedulingPolicy {
         self.letting_reads_pass(|other, _| other == op)
     }
 
+    /// The same where no operation is overtaken more often than that: then it goes first, whatever
+    /// its class.
+    #[must_use]
+    pub fn with_overtakes(self, at_most: u32) -> Self {
+        Self { overtakes: Some(at_most), ..self }
+    }
+
     /// The same where some operations let reads of the host pass. In an order of classes reads are
     /// first, so all do.
     fn letting_reads_pass(mut self, lets: impl Fn(FlashOp, usize) -> bool) -> Self {
@@ -138,7 +159,7 @@ impl SchedulingPolicy {
     }
 
     /// Whether no operation ever passes another.
-    pub(super) fn is_fifo(&self) -> bool {
+    pub(crate) fn is_fifo(&self) -> bool {
         self.lets_pass == [0; STANDINGS]
     }
 

@@ -84,8 +84,9 @@ pub(super) struct Details {
     pub(super) ends: u64,
     /// The flash page of its block that it is done to, where planes are aligned; of an erase 0.
     pub(super) page: u32,
-    /// Programs of its block issued before a program, where that is asked.
-    pub(super) place_in_block: u32,
+    /// What is done to its block before it, and whether it has begun, where that is asked.
+    pub(super) behind: Event,
+    pub(super) has_begun: bool,
     /// Whether the page of a program has come, where that has an event.
     pub(super) has_come: bool,
     /// The cause of the read of a copy-back.
@@ -111,7 +112,8 @@ impl Details {
         transfer: 0,
         ends: 0,
         page: 0,
-        place_in_block: 0,
+        behind: Event::NONE,
+        has_begun: false,
         has_come: false,
         read_cause: Cause::Host,
     };

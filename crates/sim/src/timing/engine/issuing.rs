@@ -10,8 +10,8 @@ use crate::observe::probe::Probe;
 use crate::timing::bus::Bus;
 use crate::timing::calendar::NEVER;
 use crate::timing::front_end::{Place, Stations};
-use crate::timing::planes::Programs;
-use crate::timing::priced_task::{COPY_BACK, CourseId, ERASE, Price, READ};
+use crate::timing::overtaking::Line;
+use crate::timing::priced_task::{COPY_BACK, CourseId, Price, READ};
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::tails::Event;
 use crate::timing::tasks::Kind;
@@ -163,11 +163,8 @@ impl EventTiming {
     /// whether it has to wait for that.
     fn stand_in_block(&mut self, number: u32) -> bool {
         let entry = self.tasks.get(number);
-        let (block, pbn, is_program) = (self.block_of(&entry.task), entry.task.pbn, entry.class() != ERASE);
+        let block = self.block_of(&entry.task);
         let before = std::mem::replace(&mut self.last_in_block[block], self.tasks.event(number));
-        if is_program && let Some(programs) = &mut self.programs {
-            self.tasks.details_mut(number).place_in_block = programs.issue(pbn.get() as usize);
-        }
         let Some(awaited) = self.tasks.wait_in_block(number, before) else { return false };
         // An operation of the host that is not ready waits for the same.
         if awaited.cause != Cause::Host {
@@ -359,6 +356,7 @@ impl Timing for EventTiming {
     fn reset(&mut self) {
         self.dies.iter_mut().for_each(|die| *die = Die::idle(die.bus));
         self.more.fill(More::NONE);
+        self.lines.fill(Line::default());
         self.buses.iter_mut().for_each(Bus::clear);
         self.tasks.clear();
         if let Some(planes) = &mut self.planes {
@@ -367,7 +365,6 @@ impl Timing for EventTiming {
         self.calendar.clear();
         self.last_in_block.fill(Event::NONE);
         self.queued_in_block.fill(Event::NONE);
-        self.programs.iter_mut().for_each(Programs::clear);
         self.moves.clear();
         if let Some(units) = &mut self.program_units {
             units.restart();

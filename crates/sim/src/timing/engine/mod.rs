@@ -31,7 +31,8 @@ use crate::timing::calendar::{Calendar, NEVER};
 use crate::timing::collections::Collections;
 use crate::timing::fifo::Fifo;
 use crate::timing::front_end::{FrontEnd, Stations};
-use crate::timing::planes::{Planes, Programs};
+use crate::timing::overtaking::Line;
+use crate::timing::planes::Planes;
 use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_buffer::ProgramBuffer;
@@ -47,6 +48,7 @@ mod overlapping;
 mod passing;
 mod plain;
 mod planes;
+mod scheduling;
 mod serving;
 mod superblocks;
 mod units;
@@ -131,6 +133,9 @@ struct More {
     suspended: u32,
     left_ns: u64,
     stopped_at: u64,
+    /// How often what was taken up last, or is suspended, was suspended, and has been overtaken.
+    stops: u32,
+    overtaken: u32,
     /// Which of its events counts: others were set before something was suspended.
     serial: u32,
 }
@@ -164,6 +169,8 @@ impl More {
         suspended: NONE,
         left_ns: 0,
         stopped_at: 0,
+        stops: 0,
+        overtaken: 0,
         serial: 0,
     };
 }
@@ -243,8 +250,8 @@ pub struct EventTiming {
     more: Box<[More]>,
     /// Who waits, where planes work together.
     planes: Option<Planes>,
-    /// Which programs have begun, where one could join others past an earlier one of its block.
-    programs: Option<Programs>,
+    /// Who waits for each die, where there is a bound on overtaking.
+    lines: Box<[Line]>,
     buses: Box<[Bus]>,
     tasks: Tasks,
     calendar: Calendar,
@@ -252,7 +259,8 @@ pub struct EventTiming {
     last_in_block: Box<[Event]>,
     /// By block, why that is done which its programs waited for last.
     blocks_others: Box<[Cause]>,
-    /// By block, the program or the erase that became ready last, where some let others pass.
+    /// By block, the program or the erase that became ready last, where some let others pass or
+    /// planes work together.
     queued_in_block: Box<[Event]>,
     /// What became ready at this moment, or is free.
     ready_now: Vec<u32>,
@@ -328,9 +336,8 @@ impl EventTiming {
         // Behind one that is in a second register, a page waits for up to two of each plane.
         let planes = shape.planes_per_die * superblocks.planes;
         let pages = dies_per_channel * planes * (1 + u32::from(overlaps[READ]));
-        // Programs of superblocks take all planes.
-        let may_overtake =
-            superblocks.planes == 1 && abilities.aligned_planes || abilities.multi_plane && abilities.copy_back;
+        let is_fifo = abilities.scheduling.is_fifo();
+        let has_bound = abilities.scheduling.overtakes.is_some() && !is_fifo;
         let blocks = (geometry.blocks() * superblocks.dies) as usize;
         let of_blocks = || vec![Event::NONE; blocks].into();
         Self {
@@ -354,13 +361,13 @@ impl EventTiming {
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             planes: abilities.multi_plane.then(|| Planes::new(planes)),
-            programs: may_overtake.then(|| Programs::new(geometry.blocks())),
+            lines: vec![Line::default(); if has_bound { dies as usize } else { 0 }].into(),
             buses: vec![Bus::new(transfer_ns, pages); channels as usize].into(),
             tasks: Tasks::new(),
             calendar: Calendar::new(),
             last_in_block: of_blocks(),
             blocks_others: vec![Cause::Host; blocks].into(),
-            queued_in_block: if abilities.scheduling.is_fifo() { [].into() } else { of_blocks() },
+            queued_in_block: if is_fifo && !abilities.multi_plane { [].into() } else { of_blocks() },
             ready_now: Vec::new(),
             free_dies: Vec::new(),
             going_on: Vec::new(),

@@ -2,9 +2,9 @@
 
 use ftl::Task;
 
-use super::serving::queue_of;
-use super::{EventTiming, PROGRAM};
-use crate::timing::planes::{Alike, Programs};
+use super::scheduling::queue_of;
+use super::{EventTiming, READ};
+use crate::timing::planes::Alike;
 
 impl EventTiming {
     /// Sets what the page of an operation says of where it is done, if that matters.
@@ -58,16 +58,17 @@ impl EventTiming {
 
     /// Ready operations of the same kind and standing on other planes run beside the first, those
     /// that came first on their planes. Where planes are aligned, reads and programs do at the same
-    /// page of their blocks alone. No program joins before an earlier one of its block. Reads that
-    /// sense and those that only move join their like, so that no plane waits for another's sense.
+    /// page of their blocks alone. No program or erase joins before an earlier one of its block.
+    /// Reads that sense and those that only move join their like, so that no plane waits for
+    /// another's sense.
     pub(super) fn take_up_beside(&mut self, index: usize, first: u32, standing: usize) {
         let alike = self.alike(index, first, standing);
-        let Self { planes: Some(planes), programs, tasks, .. } = &*self else { return };
+        let Self { planes: Some(planes), tasks, .. } = &*self else { return };
         let own = tasks.details(first).plane;
         let may_begin = |number: u32| {
-            let (task, details) = (tasks.get(number), tasks.details(number));
-            let is_next = |programs: &Programs| programs.is_next(task.task.pbn.get() as usize, details.place_in_block);
-            details.plane != own && (task.class() != PROGRAM || programs.as_ref().is_none_or(is_next))
+            let details = tasks.details(number);
+            let waits = tasks.is_under_way(details.behind) && !tasks.details(details.behind.number).has_begun;
+            details.plane != own && !(waits && tasks.get(number).class() != READ)
         };
         let only_moves = |number: u32| tasks.get(number).task.only_moves();
         let is_like_first = |&number: &u32| only_moves(number) == only_moves(first);
@@ -77,7 +78,7 @@ impl EventTiming {
             self.take_out(index, number, standing);
         }
         for number in beside {
-            self.leaves_queue(index, number);
+            self.leaves_queue(index, number, false);
             self.begin(index, number, false);
         }
     }

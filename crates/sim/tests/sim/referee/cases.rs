@@ -175,8 +175,8 @@ fn rules(draw: &mut Draw, planes: u32) -> Rules {
     if has(draw, 4) {
         let which = draw.below(3);
         (rules.suspends_erases, rules.suspends_programs) = (which != 1, which != 0);
-        rules.suspend_ns = draw.one_of(&[0, 1000, 5000, 20_000]);
-        rules.resume_ns = draw.one_of(&[0, 1000, 5000, 50_000]);
+        rules.suspend_ns = [draw.one_of(&[0, 1000, 5000, 20_000]); 2];
+        rules.resume_ns = [draw.one_of(&[0, 1000, 5000, 50_000]); 2];
     }
     rules.gc_channels = has(draw, 5).then(|| draw.between(1, 3) as u32);
     rules
@@ -215,13 +215,14 @@ impl Case {
                 }
             }
             case.rules.gc_channels = case.rules.gc_channels.map(|most| most.min(geometry.channels()));
-            if case.host(Keeper::referee(&geometry, case.rules)).is_some() {
+            if case.host(Keeper::referee(&geometry, &case.rules)).is_some() {
                 case.add_host_side(Draw::new(!seed));
                 case.add_second_registers(Draw::new(seed ^ 1 << 63));
                 case.add_cells(Draw::new(seed ^ 1 << 62));
                 case.add_units(Draw::new(seed ^ 1 << 61));
                 case.add_superblocks(Draw::new(seed ^ 1 << 59));
                 case.add_program_buffer(Draw::new(seed ^ 1 << 60));
+                case.add_scheduling(Draw::new(seed ^ 1 << 58));
                 return case;
             }
         }
@@ -316,8 +317,39 @@ impl Case {
             u64::from(self.logical_pages) * u64::from(geometry.pages()) / u64::from(self.geometry.pages());
         let before = (self.geometry, self.logical_pages, self.rules);
         (self.geometry, self.logical_pages, self.rules) = (geometry, logical_pages as u32, rules);
-        if self.host(Keeper::referee(&geometry, rules)).is_none() {
+        if self.host(Keeper::referee(&geometry, &rules)).is_none() {
             (self.geometry, self.logical_pages, self.rules) = before;
+        }
+    }
+
+    /// Gives a third of the devices an order of classes, and half of those that let any pass
+    /// bounds: of overtaking, of suspensions, or other times of erases. Apart from all else.
+    fn add_scheduling(&mut self, mut draw: Draw) {
+        let mut classes = vec!["host_read", "host_write", "collection", "erase"];
+        let named: Vec<_> =
+            (0..draw.between(1, 4)).map(|_| classes.remove(draw.below(classes.len() as u64) as usize)).collect();
+        let (has_order, rules) = (draw.percent(33), &mut self.rules);
+        if rules.serial {
+            return;
+        }
+        if has_order {
+            (rules.reads_first, rules.gc_yields) = (false, false);
+            let mut order = named;
+            if rules.suspends_erases || rules.suspends_programs {
+                order.retain(|&class| class != "host_read");
+                order.insert(0, "host_read");
+            }
+            rules.die_order[..order.len()].copy_from_slice(&order);
+        }
+        if rules.has_precedence() {
+            rules.overtakes = draw.percent(50).then(|| draw.one_of(&[1, 2, 5, 20]));
+            rules.suspensions = draw.percent(50).then(|| draw.one_of(&[1, 2, 5]));
+        }
+        if draw.percent(50) && rules.suspends_erases && rules.suspends_programs {
+            (rules.suspend_ns[1], rules.resume_ns[1]) = (draw.between(0, 5) * 5000, draw.between(0, 5) * 5000);
+        }
+        if !rules.suspends_erases && !rules.suspends_programs {
+            rules.suspensions = None;
         }
     }
 
@@ -357,7 +389,7 @@ impl Case {
             u64::from(self.logical_pages) * u64::from(geometry.pages()) / u64::from(self.geometry.pages());
         let before = (self.geometry, self.logical_pages, self.rules);
         (self.geometry, self.logical_pages, self.rules) = (geometry, logical_pages as u32, rules);
-        if self.host(Keeper::referee(&geometry, rules)).is_none() {
+        if self.host(Keeper::referee(&geometry, &rules)).is_none() {
             (self.geometry, self.logical_pages, self.rules) = before;
         }
     }
@@ -376,7 +408,7 @@ impl Case {
     }
 
     fn host(&self, keeper: Keeper) -> Option<Host> {
-        Host::new(&self.stack, (self.geometry, self.rules), self.logical_pages, keeper)
+        Host::new(&self.stack, (self.geometry, &self.rules), self.logical_pages, keeper)
     }
 
     /// Writes that fill the device, and overwrite it.
@@ -413,7 +445,7 @@ impl Case {
     /// What its scheme does, the preparation left out, and how many operations of that the host
     /// does not wait for.
     pub(crate) fn done(&self) -> (Tally, u64) {
-        let mut host = self.prepared(Keeper::simulation(&self.geometry, self.rules));
+        let mut host = self.prepared(Keeper::simulation(&self.geometry, &self.rules));
         let before = *host.tally();
         host.run(&self.requests(), &self.pace());
         (host.tally().since(&before), host.background())

@@ -11,13 +11,14 @@ use ftl::{
     registry,
 };
 
+use sim::study::DieOrder;
 use sim::{
     Abilities, EventTiming, FrontEnd, Latencies, Model, PageTimes, Programming, SchedulingPolicy, Superblocks,
     Suspension, Units,
 };
 
 use super::queues::Queues;
-use super::rules::Rules;
+use super::rules::{Kind, Rules};
 
 /// A request in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +72,22 @@ pub(crate) struct Answered {
 
 /// How dies serve.
 fn scheduling(rules: &Rules) -> SchedulingPolicy {
-    let mut policy = if rules.reads_first { SchedulingPolicy::reads_first() } else { SchedulingPolicy::FIFO };
+    let mut policy = match rules.die_order() {
+        Some(order) => SchedulingPolicy::in_order(&DieOrder::try_from(order).expect("an order").0),
+        None if rules.reads_first => SchedulingPolicy::reads_first(),
+        None => SchedulingPolicy::FIFO,
+    };
     if rules.gc_yields {
         policy = policy.with_yielding_background();
     }
-    let Rules { suspend_ns, resume_ns, .. } = *rules;
     for (op, is_suspended) in [(FlashOp::Program, rules.suspends_programs), (FlashOp::Erase, rules.suspends_erases)] {
         if is_suspended {
-            policy = policy.with_suspension(op, Suspension { suspend_ns, resume_ns });
+            let [suspend_ns, resume_ns] = rules.suspension_ns(Kind::of(op));
+            let at_most = rules.suspensions.map(|most| most as u32);
+            policy = policy.with_suspension(op, Suspension { suspend_ns, resume_ns, at_most });
         }
     }
-    policy
+    rules.overtakes.map_or(policy, |most| policy.with_overtakes(most as u32))
 }
 
 /// Who keeps time. One type for both, since every scheme is compiled once for each.
@@ -91,12 +97,12 @@ pub(crate) enum Keeper {
 }
 
 impl Keeper {
-    pub(crate) fn referee(geometry: &Geometry, rules: Rules) -> Self {
+    pub(crate) fn referee(geometry: &Geometry, rules: &Rules) -> Self {
         Self::Referee(Box::new(Queues::new(geometry, rules)))
     }
 
-    pub(crate) fn simulation(geometry: &Geometry, rules: Rules) -> Self {
-        let Rules { read_ns, program_ns, erase_ns, transfer_ns, .. } = rules;
+    pub(crate) fn simulation(geometry: &Geometry, rules: &Rules) -> Self {
+        let Rules { read_ns, program_ns, erase_ns, transfer_ns, .. } = *rules;
         let plain = Latencies::of_slc([read_ns, program_ns, erase_ns, transfer_ns]);
         let latencies = rules.cells.map_or(plain, |cells| {
             let times = |ns: u64, more: [u64; 4]| {
@@ -109,14 +115,14 @@ impl Keeper {
             Latencies { cell: CellType::ALL[cells.bits - 1], read_ns, program_ns, ..plain }
         });
         let model = if rules.serial { Model::Serial } else { Model::Parallel };
-        let Rules { copy_back, multi_plane, aligned_planes, cache_read, cache_program, gc_channels, .. } = rules;
+        let Rules { copy_back, multi_plane, aligned_planes, cache_read, cache_program, gc_channels, .. } = *rules;
         let abilities = Abilities {
             copy_back,
             multi_plane,
             aligned_planes,
             cache_read,
             cache_program,
-            scheduling: scheduling(&rules),
+            scheduling: scheduling(rules),
             gc_channels,
             superblocks: Superblocks { planes: rules.superblocks.planes, dies: rules.superblocks.dies },
         };
@@ -354,7 +360,7 @@ impl Host {
     /// None if the scheme refuses the device.
     pub(crate) fn new(
         stack: &Stack,
-        (geometry, rules): (Geometry, Rules),
+        (geometry, rules): (Geometry, &Rules),
         logical_pages: u32,
         keeper: Keeper,
     ) -> Option<Self> {

@@ -81,8 +81,8 @@ impl Scenario {
     }
 
     /// When its commands end.
-    fn ends(&self, keeper: fn(&Geometry, Rules) -> Keeper) -> Vec<u64> {
-        let mut timing = Observed::new(keeper(&geometry(), self.rules()));
+    fn ends(&self, keeper: fn(&Geometry, &Rules) -> Keeper) -> Vec<u64> {
+        let mut timing = Observed::new(keeper(&geometry(), &self.rules()));
         let serve = |&(op, bytes): &(FlashOp, u64)| {
             let (brought, returned) = if op == Program { (bytes, 0) } else { (0, bytes) };
             let came = timing.take_command(Moment::ZERO, brought);

@@ -49,8 +49,8 @@ fn first_difference(simulated: &[Answered], refereed: &[Answered]) -> Option<Str
 }
 
 /// What differs in a drawn run, if the simulation goes by such rules.
-fn difference_under(case: &Case, rules: Rules) -> Option<String> {
-    let keepers = [Keeper::simulation(&case.geometry, rules), Keeper::referee(&case.geometry, case.rules)];
+fn difference_under(case: &Case, rules: &Rules) -> Option<String> {
+    let keepers = [Keeper::simulation(&case.geometry, rules), Keeper::referee(&case.geometry, &case.rules)];
     let [simulated, refereed] = keepers.map(|keeper| case.prepared(keeper).run(&case.requests(), &case.pace()));
     first_difference(&simulated, &refereed)
 }
@@ -70,7 +70,7 @@ fn judge(seeds: &[u64], difference: impl Fn(&Case) -> Option<String>) {
 
 #[test]
 fn drawn_runs_agree_to_the_nanosecond() {
-    judge(&seeds(RUNS, 1000), |case| difference_under(case, case.rules));
+    judge(&seeds(RUNS, 1000), |case| difference_under(case, &case.rules));
 }
 
 #[test]
@@ -91,11 +91,11 @@ fn a_nanosecond_more_is_noticed() {
         tally.count(Cause::Collection, FlashOp::Erase) > 100 && tally.count(Cause::Mapping, FlashOp::Read) > 100
     });
     let case = case.expect("one of them");
-    assert_eq!(difference_under(&case, case.rules), None);
+    assert_eq!(difference_under(&case, &case.rules), None);
     for longer in longer {
         let mut rules = case.rules;
         longer(&mut rules);
-        assert!(difference_under(&case, rules).is_some(), "{rules:?}\n    {case}");
+        assert!(difference_under(&case, &rules).is_some(), "{rules:?}\n    {case}");
     }
 }
 
@@ -108,14 +108,14 @@ fn a_slower_type_of_page_is_noticed() {
         is_tlc && [FlashOp::Read, FlashOp::Program].iter().all(|&op| does(case.done(), op))
     });
     let case = case.expect("one of them");
-    assert_eq!(difference_under(&case, case.rules), None);
+    assert_eq!(difference_under(&case, &case.rules), None);
     for bit in 0..3 {
         for op in [FlashOp::Read, FlashOp::Program] {
             let mut rules = case.rules;
             let cells = rules.cells.as_mut().expect("cells");
             let times = if op == FlashOp::Read { &mut cells.more_to_read_ns } else { &mut cells.more_to_program_ns };
             times[bit] += 1;
-            assert!(difference_under(&case, rules).is_some(), "bit {bit} of {rules:?}\n    {case}");
+            assert!(difference_under(&case, &rules).is_some(), "bit {bit} of {rules:?}\n    {case}");
         }
     }
 }
@@ -133,11 +133,11 @@ fn a_slower_link_or_controller_is_noticed() {
         has_stations && rules.link_latency_ns > 0 && rules.controller_ns > 0
     };
     let case = (0..100).map(|seed| Case::draw(seed, 1500)).find(|case| uses_all(&case.rules)).expect("one of them");
-    assert_eq!(difference_under(&case, case.rules), None);
+    assert_eq!(difference_under(&case, &case.rules), None);
     for slower in slower {
         let mut rules = case.rules;
         slower(&mut rules);
-        assert!(difference_under(&case, rules).is_some(), "{rules:?}\n    {case}");
+        assert!(difference_under(&case, &rules).is_some(), "{rules:?}\n    {case}");
     }
 }
 
@@ -151,7 +151,7 @@ fn a_missing_second_register_is_noticed() {
         let without = |case: &&Case| {
             let mut rules = case.rules;
             missing(&mut rules);
-            difference_under(case, rules).is_some()
+            difference_under(case, &rules).is_some()
         };
         let count = cases.iter().filter(without).take(10).count();
         assert_eq!(count, 10, "too few runs notice that second registers for {name} are missing");
@@ -171,7 +171,7 @@ fn what_is_programmed_at_once_is_noticed() {
             let mut rules = case.rules;
             let Some(units) = &mut rules.units else { return false };
             change(units);
-            rules.at_once() <= case.rules.at_once() && difference_under(case, rules).is_some()
+            rules.at_once() <= case.rules.at_once() && difference_under(case, &rules).is_some()
         };
         assert!(cases.iter().filter(notices).take(2).count() == 2, "too few runs notice change {number}");
     }
@@ -182,12 +182,34 @@ fn a_place_less_in_the_program_buffer_is_noticed() {
     let notices = |case: &&Case| {
         let mut rules = case.rules;
         rules.buffered = rules.buffered.map(|places| places - 1);
-        rules.buffered != case.rules.buffered && difference_under(case, rules).is_some()
+        rules.buffered != case.rules.buffered && difference_under(case, &rules).is_some()
     };
     let cases = default_cases();
     let count = cases.iter().filter(|case| case.rules.buffered.is_some()).count();
     println!("{count} of {} runs have a program buffer", cases.len());
     assert!(cases.iter().filter(notices).take(5).count() == 5, "too few runs notice");
+}
+
+#[test]
+fn other_orders_and_bounds_of_dies_are_noticed() {
+    type Change = (fn(&Rules) -> bool, fn(&mut Rules));
+    let changes: [Change; 5] = [
+        (|rules| !rules.die_order[1].is_empty(), |rules| rules.die_order[..2].reverse()),
+        (|rules| rules.has_order(), |rules| rules.die_order = [""; 5]),
+        (|rules| rules.overtakes.is_some(), |rules| rules.overtakes = rules.overtakes.map(|most| most + 1)),
+        (|rules| rules.suspensions.is_some(), |rules| rules.suspensions = rules.suspensions.map(|most| most + 1)),
+        (|rules| rules.resume_ns[0] != rules.resume_ns[1], |rules| rules.resume_ns.reverse()),
+    ];
+    let cases: Vec<_> = (1_000_000..1_000_200).map(|seed| Case::draw(seed, 1500)).collect();
+    for (number, (is_such, change)) in changes.into_iter().enumerate() {
+        let notices = |case: &&Case| {
+            let mut rules = case.rules;
+            change(&mut rules);
+            difference_under(case, &rules).is_some()
+        };
+        let count = cases.iter().filter(|case| is_such(&case.rules)).filter(notices).take(2).count();
+        assert!(count == 2, "too few runs notice change {number}");
+    }
 }
 
 #[test]
@@ -198,7 +220,7 @@ fn missing_superblocks_are_noticed() {
         let notices = |case: &&Case| {
             let mut rules = case.rules;
             change(&mut rules.superblocks);
-            rules.superblocks != case.rules.superblocks && difference_under(case, rules).is_some()
+            rules.superblocks != case.rules.superblocks && difference_under(case, &rules).is_some()
         };
         assert!(cases.iter().filter(notices).take(2).count() == 2, "too few runs notice change {number}");
     }
@@ -271,7 +293,7 @@ fn the_drawn_runs_have_links_and_controllers() {
 #[test]
 fn the_drawn_runs_use_every_option_collect_and_miss() {
     let cases = default_cases();
-    let options: [fn(&Rules) -> bool; 10] = [
+    let options: [fn(&Rules) -> bool; 15] = [
         |rules| rules.copy_back,
         |rules| rules.multi_plane && !rules.aligned_planes,
         |rules| rules.aligned_planes,
@@ -282,6 +304,11 @@ fn the_drawn_runs_use_every_option_collect_and_miss() {
         |rules| rules.suspends_erases,
         |rules| rules.suspends_programs,
         |rules| rules.gc_channels.is_some(),
+        |rules| rules.has_order(),
+        |rules| rules.overtakes.is_some() && rules.has_order(),
+        |rules| rules.overtakes.is_some() && !rules.has_order() && rules.suspends_programs,
+        |rules| rules.suspensions.is_some(),
+        |rules| rules.resume_ns[0] != rules.resume_ns[1],
     ];
     for (number, has) in options.iter().enumerate() {
         assert!(cases.iter().any(|case| has(&case.rules)), "no run has option {number}");

@@ -79,8 +79,14 @@ struct Operation {
     gives_back: i64,
     /// The round in which it became ready.
     ready_in: u64,
-    /// Whether it lets reads pass because one before it in its block did.
+    /// Whether it lets reads pass because one before it in its block did, and which place in the
+    /// order of classes the last of those has.
     yields_in_block: bool,
+    place_in_block: usize,
+    /// How often others that became ready later were taken up before it, or while it was suspended;
+    /// and how often it was.
+    overtaken: u64,
+    stopped: u64,
     taken_at: Option<u64>,
     /// Whether its die took it up by itself.
     alone: bool,
@@ -168,13 +174,13 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(geometry: &Geometry, rules: Rules) -> Self {
+    pub(crate) fn new(geometry: &Geometry, rules: &Rules) -> Self {
         let of_group = rules.superblocks.dies;
         let (dies, channels) =
             if rules.serial { (1, 1) } else { (geometry.dies() * of_group, geometry.channels() * of_group) };
         Self {
             rules: rules.flattened(),
-            asked: rules,
+            asked: *rules,
             geometry: *geometry,
             now: 0,
             round: 0,
@@ -187,7 +193,7 @@ impl Queues {
             settled: 0,
             dies: (0..dies).map(|_| Die::default()).collect(),
             buses: (0..channels).map(|_| Bus::default()).collect(),
-            stations: stations::of(&rules),
+            stations: stations::of(rules),
             passages: Vec::new(),
             changes: HashMap::new(),
             works: Vec::new(),
@@ -408,6 +414,9 @@ impl Queues {
             gives_back: places + i64::from(is_of_host),
             ready_in: 0,
             yields_in_block: false,
+            place_in_block: 0,
+            overtaken: 0,
+            stopped: 0,
             taken_at: None,
             alone: false,
             has_moved: false,
@@ -597,6 +606,6 @@ impl Timing for Queues {
         buffered.values_mut().flatten().for_each(|(_, comes, _)| *comes = Moment::ZERO);
         let taken = buffered.values().flatten().filter(|&&(_, _, has_place)| has_place).count();
         let buffer = Buffer { taken: taken.cast_signed() as i64, ..Buffer::default() };
-        *self = Self { resets, buffered, buffer, ..Self::new(&self.geometry, self.asked) };
+        *self = Self { resets, buffered, buffer, ..Self::new(&self.geometry, &self.asked) };
     }
 }

@@ -23,8 +23,14 @@ pub(crate) struct Rules {
     pub(crate) gc_yields: bool,
     pub(crate) suspends_erases: bool,
     pub(crate) suspends_programs: bool,
-    pub(crate) suspend_ns: u64,
-    pub(crate) resume_ns: u64,
+    /// Of programs, and of erases.
+    pub(crate) suspend_ns: [u64; 2],
+    pub(crate) resume_ns: [u64; 2],
+    /// Most times that an operation is suspended, and overtaken.
+    pub(crate) suspensions: Option<u64>,
+    pub(crate) overtakes: Option<u64>,
+    /// Classes that go before others, the first in front; empty text behind the last.
+    pub(crate) die_order: [&'static str; 5],
     pub(crate) gc_channels: Option<u32>,
     /// What the link to the host moves, each way; without it, data move at once.
     pub(crate) link_bytes_per_s: Option<u64>,
@@ -270,9 +276,30 @@ impl Rules {
         }
     }
 
-    /// Whether some operations let reads pass that the host waits for.
+    /// What an operation of a kind takes until it is suspended, and until it has been resumed.
+    pub(crate) fn suspension_ns(&self, kind: Kind) -> [u64; 2] {
+        [self.suspend_ns, self.resume_ns].map(|times| times[usize::from(kind == Kind::Erase)])
+    }
+
+    /// Whether there is an order of classes.
+    pub(crate) fn has_order(&self) -> bool {
+        !self.die_order[0].is_empty()
+    }
+
+    /// That order, as a study gives it.
+    pub(crate) fn die_order(&self) -> Option<String> {
+        self.has_order().then(|| self.die_order.join("/").trim_end_matches('/').to_owned())
+    }
+
+    /// Whether some operations let others pass.
     pub(crate) fn has_precedence(&self) -> bool {
-        self.reads_first || self.gc_yields || self.suspends_erases || self.suspends_programs
+        self.has_order() || self.reads_first || self.gc_yields || self.suspends_erases || self.suspends_programs
+    }
+
+    /// Which place in the order of classes a class has: those that are not named share the last.
+    pub(crate) fn place_in_order(&self, class: &str) -> usize {
+        let named = self.die_order.iter().filter(|name| !name.is_empty());
+        named.clone().position(|&name| name == class).unwrap_or(named.count())
     }
 
     /// Die and channel of an operation.

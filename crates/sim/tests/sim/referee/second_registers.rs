@@ -46,7 +46,7 @@ fn both(rules: &mut Rules) {
 
 fn suspending(rules: &mut Rules) {
     both(rules);
-    (rules.suspends_programs, rules.suspend_ns, rules.resume_ns) = (true, 25, 25);
+    (rules.suspends_programs, rules.suspend_ns, rules.resume_ns) = (true, [25; 2], [25; 2]);
 }
 
 const SCENARIOS: [Scenario; 17] = [
@@ -213,10 +213,10 @@ fn geometry() -> Geometry {
 
 impl Scenario {
     /// When its operations end.
-    fn ends(&self, keeper: fn(&Geometry, Rules) -> Keeper) -> Vec<u64> {
+    fn ends(&self, keeper: fn(&Geometry, &Rules) -> Keeper) -> Vec<u64> {
         let mut rules = Rules { read_ns: 75, program_ns: 125, erase_ns: 150, transfer_ns: 50, ..Rules::default() };
         (self.device)(&mut rules);
-        let mut timing = Observed::new(keeper(&geometry(), rules));
+        let mut timing = Observed::new(keeper(&geometry(), &rules));
         let in_plane = |op, plane: u32| Task::new(op, Cause::Host, Pbn::new(4 * plane), 0);
         let issue = |issued: &Issued| match *issued {
             At(op, plane) => timing.perform(in_plane(op, plane), Moment::ZERO),

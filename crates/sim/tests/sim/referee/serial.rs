@@ -114,15 +114,15 @@ impl Scenario {
 #[test]
 fn the_referee_serves_a_serial_device_in_the_order_of_issue() {
     for scenario in &SCENARIOS {
-        assert_eq!(scenario.ends(Keeper::referee(&geometry(), serial())), scenario.serial);
-        assert_eq!(scenario.ends(Keeper::referee(&geometry(), first_come())), scenario.first_come);
+        assert_eq!(scenario.ends(Keeper::referee(&geometry(), &serial())), scenario.serial);
+        assert_eq!(scenario.ends(Keeper::referee(&geometry(), &first_come())), scenario.first_come);
     }
 }
 
 #[test]
 fn the_simulation_serves_a_serial_device_in_the_order_of_issue() {
     for scenario in &SCENARIOS {
-        assert_eq!(scenario.ends(Keeper::simulation(&geometry(), serial())), scenario.serial);
-        assert_eq!(scenario.ends(Keeper::simulation(&geometry(), first_come())), scenario.first_come);
+        assert_eq!(scenario.ends(Keeper::simulation(&geometry(), &serial())), scenario.serial);
+        assert_eq!(scenario.ends(Keeper::simulation(&geometry(), &first_come())), scenario.first_come);
     }
 }

@@ -95,10 +95,34 @@ fn program_buffer(case: &Case) -> String {
     case.rules.buffered.map_or(String::new(), |units| format!("program_buffer = {}", bytes(units)))
 }
 
+/// The keys that say how dies serve.
+fn scheduling(rules: &Rules) -> String {
+    let Rules { suspend_ns, resume_ns, suspensions, overtakes, .. } = *rules;
+    let suspend = match (rules.suspends_erases, rules.suspends_programs) {
+        (true, true) => "both",
+        (true, false) => "erase",
+        _ => "program",
+    };
+    let [suspend_latency, resume_latency] = [suspend_ns, resume_ns].map(|[programs, erases]| {
+        if programs == erases { format!("{programs}ns") } else { format!("{programs}ns/{erases}ns") }
+    });
+    let times = format!("suspend_latency = \"{suspend_latency}\"\nresume_latency = \"{resume_latency}\"");
+    let suspends = rules.suspends_erases || rules.suspends_programs;
+    let keys = [
+        suspends.then(|| format!("suspend = \"{suspend}\"\n{times}")),
+        rules.reads_first.then(|| "reads_first = true".into()),
+        rules.gc_yields.then(|| "gc_yields = true".into()),
+        suspensions.map(|most| format!("suspensions = {most}")),
+        overtakes.map(|most| format!("overtakes = {most}")),
+        rules.die_order().map(|order| format!("die_order = \"{order}\"")),
+    ];
+    keys.into_iter().flatten().collect::<Vec<String>>().join("\n")
+}
+
 /// The table of the device.
 fn device(case: &Case) -> String {
     let (shape, superblocks) = (case.geometry.shape(), case.rules.superblocks);
-    let Rules { erase_ns, transfer_ns, suspend_ns, resume_ns, .. } = case.rules;
+    let Rules { erase_ns, transfer_ns, .. } = case.rules;
     let (Units { in_a_page, pages, .. }, units) = units(case);
     let mut text = format!(
         r#"
@@ -138,15 +162,7 @@ fn device(case: &Case) -> String {
     key(case.rules.aligned_planes, "aligned_planes = true".into());
     key(case.rules.cache_read, "cache_read = true".into());
     key(case.rules.cache_program, "cache_program = true".into());
-    key(case.rules.reads_first, "reads_first = true".into());
-    key(case.rules.gc_yields, "gc_yields = true".into());
-    let suspend = match (case.rules.suspends_erases, case.rules.suspends_programs) {
-        (true, true) => "both",
-        (true, false) => "erase",
-        _ => "program",
-    };
-    let times = format!("suspend_latency = \"{suspend_ns}ns\"\nresume_latency = \"{resume_ns}ns\"");
-    key(case.rules.suspends_erases || case.rules.suspends_programs, format!("suspend = \"{suspend}\"\n{times}"));
+    key(true, scheduling(&case.rules));
     key(case.rules.gc_channels.is_some(), format!("gc_channels = {}", case.rules.gc_channels.unwrap_or(0)));
     let Rules { link_bytes_per_s, link_latency_ns, controller_cores, controller_ns, .. } = case.rules;
     key(link_bytes_per_s.is_some(), format!("link_bandwidth = \"{}B/s\"", link_bytes_per_s.unwrap_or(0)));
@@ -231,8 +247,8 @@ pub(super) fn difference(case: &Case) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("trace.csv"), trace(case, &requests, &pace)).expect("written");
     let (simulated, run) = simulated(folder.path(), &study(case, &pace));
-    let keeper = Keeper::referee(&case.geometry, case.rules);
-    let mut host = Host::new(&case.stack, (case.geometry, case.rules), case.logical_pages, keeper).expect("accepted");
+    let keeper = Keeper::referee(&case.geometry, &case.rules);
+    let mut host = Host::new(&case.stack, (case.geometry, &case.rules), case.logical_pages, keeper).expect("accepted");
     let refereed = host.run(&requests, &pace);
     assert_eq!(simulated.len(), refereed.len(), "{case}");
     // What a scheme spends may lie beside flash operations that take longer; and a serial device

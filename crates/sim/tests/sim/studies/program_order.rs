@@ -85,8 +85,14 @@ fn programs_keep_their_order_whatever_a_device_can_do() {
         let mut keys = [
             format!("channels = {}\ndies_per_channel = {}", draw(&["1", "2", "3"]), draw(&["1", "2"])),
             format!("planes_per_die = {planes}"),
-            draw(&["", "reads_first = true", "gc_yields = true"]),
-            draw(&["", "", "suspend = \"both\"\nsuspend_latency = \"20us\"", "suspend = \"erase\""]),
+            draw(&[
+                "",
+                "reads_first = true",
+                "gc_yields = true\novertakes = 3",
+                "die_order = \"host_read/collection/erase\"",
+                "die_order = \"host_read/host_write\"\novertakes = 2",
+            ]),
+            draw(&["", "", "suspend = \"both\"\nsuspend_latency = \"20us\"", "suspend = \"erase\"\nsuspensions = 1"]),
             draw(&["", "copy_back = true"]),
             draw(&["", "gc_channels = 1"]),
         ]

@@ -27,6 +27,28 @@ fn refused(text: &str, parts: &[&str]) {
 }
 
 #[test]
+fn orders_of_dies_and_their_bounds() {
+    for (device, parts) in [
+        (
+            "suspend = \"erase\"\nresume_latency = \"5us/9us\"",
+            &["device.resume_latency = 5", "2 times", "\"both\""] as &[_],
+        ),
+        ("suspend = \"both\"\nresume_latency = []", &["device.resume_latency", "0 times", "give one"]),
+        ("suspensions = 2", &["suspensions", "nothing is suspended", "both"]),
+        ("suspend = \"erase\"\nsuspensions = 0", &["device.suspensions = 0", "1 or more", "leave suspend out"]),
+        ("die_order = \"erase/reads\"", &["device.die_order", "no class \"reads\"", "host_read, host_write"]),
+        ("die_order = \"erase/erase\"", &["device.die_order", "erase stands there twice"]),
+        ("die_order = \"erase\"\ngc_yields = true", &["device.die_order = \"erase\"", "set them to false"]),
+        ("die_order = \"erase\"\nsuspend = \"both\"", &["device.die_order", "begin with host_read"]),
+        ("die_order = \"erase\"\npricing = \"serial\"", &["die_order", "pricing = \"parallel\""]),
+        ("overtakes = 0", &["device.overtakes = 0", "1 or more"]),
+        ("overtakes = 8", &["device.overtakes = 8", "first come, first served", "die_order"]),
+    ] {
+        refused(&text(device, WORKLOAD, FTL), parts);
+    }
+}
+
+#[test]
 fn devices() {
     for (device, parts) in [
         ("preset = \"ssd\"", &["device.preset", "\"ssd\"", "slc-small, tlc-nvme, nvme-tlc-1t"] as &[_]),

@@ -14,7 +14,7 @@ fn by(scheduling: SchedulingPolicy) -> Abilities {
 
 /// Reads suspend operations of some kinds.
 fn suspending(ops: &[FlashOp]) -> Abilities {
-    let suspension = Suspension { suspend_ns: 20, resume_ns: 30 };
+    let suspension = Suspension { suspend_ns: 20, resume_ns: 30, at_most: None };
     by(ops.iter().fold(SchedulingPolicy::FIFO, |policy, &op| policy.with_suspension(op, suspension)))
 }
 

@@ -11,6 +11,7 @@ mod overlapping;
 mod page_types;
 mod pslc;
 mod retries;
+mod scheduling;
 
 use flash::{Geometry, Pbn, Shape};
 use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};

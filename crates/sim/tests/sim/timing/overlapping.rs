@@ -22,7 +22,7 @@ const PLAIN: Abilities = Abilities {
 
 /// The same where reads suspend operations of a kind.
 fn suspending(op: FlashOp, resume_ns: u64, abilities: Abilities) -> Abilities {
-    let suspension = Suspension { suspend_ns: 20, resume_ns };
+    let suspension = Suspension { suspend_ns: 20, resume_ns, at_most: None };
     Abilities { scheduling: SchedulingPolicy::FIFO.with_suspension(op, suspension), ..abilities }
 }
 

@@ -25,7 +25,7 @@ impl Queues {
     }
 
     /// Those that became ready in this round let reads pass if one before them in their block does
-    /// that has not ended.
+    /// that has not ended, and have no place in the order of classes before its.
     pub(super) fn settle_standings(&mut self) {
         let waiting = self.dies.iter().flat_map(|die| die.waiting.iter().copied());
         let is_new = |node: &Node| {
@@ -37,8 +37,12 @@ impl Queues {
         for node in new {
             let Operation { to_block, die, .. } = *self.operation(node);
             let before = self.changes[&(to_block.get(), die)].iter().take_while(|&&other| other != node);
-            let mut open = before.filter(|&&other| self.things[other].ended_at.is_none());
-            self.operation_mut(node).yields_in_block = open.any(|&other| self.yields(self.operation(other)));
+            let open = before.filter(|&&other| self.things[other].ended_at.is_none());
+            let open: Vec<_> = open.map(|&other| self.operation(other)).collect();
+            let yields = open.iter().any(|other| self.yields(other));
+            let place = open.iter().map(|other| self.place_in_order(other)).max().unwrap_or(0);
+            let operation = self.operation_mut(node);
+            (operation.yields_in_block, operation.place_in_block) = (yields, place);
         }
     }
 

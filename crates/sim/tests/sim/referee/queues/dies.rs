@@ -1,5 +1,7 @@
 //! What a die takes up, serves and suspends.
 
+use ftl::{Cause, FlashOp};
+
 use super::{Event, Node, Operation, Queues};
 use crate::referee::rules::{Kind, Rules, plane_of};
 
@@ -52,6 +54,7 @@ impl Queues {
         if let Some(&first) = allowed.first() {
             if self.has_room_for(die, self.operation(first).kind) {
                 let group = self.group(first, &allowed);
+                self.count_overtaking(die, first);
                 for &node in &group {
                     self.begin(node, group.len() == 1);
                 }
@@ -59,7 +62,9 @@ impl Queues {
             }
         } else if self.dies[die].suspended.is_some() && self.dies[die].serving.is_empty() {
             self.dies[die].is_changing = true;
-            self.at(self.now + self.rules.resume_ns, Event::Resumed { die });
+            let kind = self.dies[die].suspended.map(|(node, _)| self.operation(node).kind).expect("suspended");
+            let [_, resume_ns] = self.rules.suspension_ns(kind);
+            self.at(self.now + resume_ns, Event::Resumed { die });
         }
     }
 
@@ -159,16 +164,35 @@ impl Queues {
     fn stop_for(&mut self, die: usize, is_such: impl Fn(u64, u64) -> bool) {
         let [batch] = &self.dies[die].serving[..] else { return };
         let &[node] = &batch.operations[..] else { return };
-        let Operation { kind, alone, ends: Some(ends), .. } = *self.operation(node) else { return };
-        let left = ends.0 - self.now;
+        let Operation { kind, alone, ends: Some(ends), stopped, .. } = *self.operation(node) else { return };
+        let (left, [suspend_ns, _]) = (ends.0 - self.now, self.rules.suspension_ns(kind));
         let asked = self.awaited_reads(die).any(|read| is_such(read.ready_in, self.round));
-        if asked && alone && self.rules.suspends(kind) && left > self.rules.suspend_ns {
+        let may_stop = self.rules.suspensions.is_none_or(|most| stopped < most);
+        let may_be_overtaken = !self.dies[die].waiting.iter().chain([&node]).any(|&node| self.is_due(node));
+        if asked && alone && self.rules.suspends(kind) && left > suspend_ns && may_stop && may_be_overtaken {
             self.events.remove(&ends);
             self.operation_mut(node).ends = None;
+            self.operation_mut(node).stopped += 1;
             self.dies[die].serving.clear();
             self.dies[die].suspended = Some((node, left));
             self.dies[die].is_changing = true;
-            self.at(self.now + self.rules.suspend_ns, Event::Suspended { die });
+            self.at(self.now + suspend_ns, Event::Suspended { die });
+        }
+    }
+
+    /// Whether an operation has been overtaken as often as may be.
+    fn is_due(&self, node: Node) -> bool {
+        self.rules.overtakes.is_some_and(|most| self.operation(node).overtaken >= most)
+    }
+
+    /// A die takes up an operation: it overtakes all that wait there and became ready earlier, and
+    /// what is suspended.
+    fn count_overtaking(&mut self, die: usize, taken: Node) {
+        let before = |node: Node| (self.operation(node).ready_in, self.operation(node).number);
+        let waiting = self.dies[die].waiting.iter().copied().filter(|&node| before(node) < before(taken));
+        let suspended = self.dies[die].suspended.map(|(node, _)| node);
+        for node in waiting.chain(suspended).collect::<Vec<_>>() {
+            self.operation_mut(node).overtaken += 1;
         }
     }
 
@@ -183,6 +207,18 @@ impl Queues {
                 || operation.yields_in_block)
     }
 
+    /// Which place an operation has in the order of classes: none before one in its block.
+    pub(super) fn place_in_order(&self, operation: &Operation) -> usize {
+        let class = match (operation.task.op, operation.task.chain, operation.task.cause) {
+            (FlashOp::Erase, ..) => "erase",
+            (FlashOp::Read, 0, _) if operation.kind == Kind::Read => "host_read",
+            (_, 0, _) => "host_write",
+            (_, _, Cause::Refresh) => "refresh",
+            _ => "collection",
+        };
+        self.rules.place_in_order(class).max(operation.place_in_block)
+    }
+
     /// Whether a die may take up a ready operation as far as the order of issue is concerned: a
     /// serial device asks that all that were issued before it have ended. None of those behind it
     /// has then, so counting them is enough.
@@ -193,15 +229,35 @@ impl Queues {
     /// What a die may take up as far as its queue is concerned, in the order in which it would.
     fn allowed(&self, die: usize) -> Vec<Node> {
         let read_waits = self.awaited_reads(die).next().is_some();
-        let is_suspended = self.dies[die].suspended.is_some();
+        let Die { waiting, suspended, .. } = &self.dies[die];
+        let mut waiting = waiting.clone();
+        waiting.sort_unstable_by_key(|&node| (self.operation(node).ready_in, self.operation(node).number));
+        let due = waiting.iter().copied().find(|&node| self.is_due(node));
+        if due.is_some() || suspended.is_some_and(|(node, _)| self.is_due(node)) {
+            // The one that became ready first, and what may run beside it. Or suspended work.
+            let first = due.filter(|_| suspended.is_none());
+            waiting.retain(|&node| first.is_some_and(|first| self.standing(node) == self.standing(first)));
+            return waiting;
+        }
+        let places = waiting.iter().map(|&node| self.place_in_order(self.operation(node)));
+        let best = places.min().unwrap_or(0);
         let may_begin = |node: &Node| {
             let operation = self.operation(*node);
-            let lets_pass = is_suspended || read_waits && self.yields(operation);
-            self.is_its_turn(operation) && (operation.is_awaited_read() || !lets_pass)
+            let lets_pass = suspended.is_some() || read_waits && self.yields(operation);
+            let is_best = !self.rules.has_order() || suspended.is_some() || self.place_in_order(operation) == best;
+            self.is_its_turn(operation) && is_best && (operation.is_awaited_read() || !lets_pass)
         };
-        let mut allowed: Vec<_> = self.dies[die].waiting.iter().copied().filter(may_begin).collect();
-        allowed.sort_unstable_by_key(|&node| (self.operation(node).ready_in, self.operation(node).number));
-        allowed
+        waiting.retain(may_begin);
+        waiting
+    }
+
+    /// Those with the same standing may run side by side. Where there is no order of classes, reads
+    /// that the host waits for have their own if any operation lets them pass.
+    fn standing(&self, node: Node) -> (Kind, bool, bool, usize) {
+        let operation = self.operation(node);
+        let has_own = self.rules.has_precedence() && !self.rules.has_order();
+        let is_awaited_read = has_own && operation.is_awaited_read();
+        (operation.kind, is_awaited_read, self.yields(operation), self.place_in_order(operation))
     }
 
     /// What is taken up together: the first, and of the same kind and standing the first of each
@@ -213,15 +269,11 @@ impl Queues {
             return group;
         }
         let plane = |node: Node| self.plane_of(node);
-        let standing = |node: Node| {
-            let operation = self.operation(node);
-            (operation.kind, self.rules.has_precedence() && operation.is_awaited_read(), self.yields(operation))
-        };
         let mut stays_out = Vec::new();
         for &node in &allowed[1..] {
             let is_other_plane = group.iter().chain(&stays_out).all(|&other| plane(other) != plane(node));
-            let may_join = is_other_plane && self.is_aligned(node, first) && self.is_first_program(node);
-            if standing(node) == standing(first) && may_join {
+            let may_join = is_other_plane && self.is_aligned(node, first) && self.is_first_of_block(node);
+            if self.standing(node) == self.standing(first) && may_join {
                 let is_like_first = self.operation(node).only_moves == self.operation(first).only_moves;
                 if is_like_first { &mut group } else { &mut stays_out }.push(node);
             }
@@ -229,12 +281,12 @@ impl Queues {
         group
     }
 
-    /// Whether no earlier program of its block waits, if it is a program.
-    fn is_first_program(&self, node: Node) -> bool {
+    /// Whether no earlier program or erase of its block waits, if it is one.
+    fn is_first_of_block(&self, node: Node) -> bool {
         let Operation { kind, to_block, number, .. } = *self.operation(node);
         let waiting = self.dies[self.operation(node).die].waiting.iter().map(|&other| self.operation(other));
-        let programs = waiting.filter(|other| matches!(other.kind, Kind::Program | Kind::Copy));
-        kind != Kind::Program || programs.filter(|other| other.to_block == to_block).all(|other| other.number >= number)
+        let mut changes = waiting.filter(|other| other.kind != Kind::Read && other.to_block == to_block);
+        kind == Kind::Read || changes.all(|other| other.number >= number)
     }
 
     /// The plane that an operation is on. On a superblock it is on all of them, but for a read.
