@@ -362,6 +362,14 @@ impl BlockManager {
         self.pool.len_on(die)
     }
 
+    /// All dies, those with the fewest free blocks first. Compiled once, not for each device.
+    #[inline(never)]
+    pub fn dies_by_free(&self) -> Vec<u32> {
+        let mut dies: Vec<u32> = (0..self.geometry.dies()).collect();
+        dies.sort_by_key(|&die| self.free_on(die));
+        dies
+    }
+
     /// All free blocks, for checks.
     pub fn iter_free(&self) -> impl Iterator<Item = Pbn> + '_ {
         self.pool.iter()

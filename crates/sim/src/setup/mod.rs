@@ -3,6 +3,7 @@
 
 pub(crate) mod device;
 pub(crate) mod device_keys;
+mod document;
 pub(crate) mod keys;
 pub(crate) mod presets;
 pub(crate) mod slice;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::document::Document;
 use super::keys::{DeviceKeys, DeviceText};
 use super::words::choose_from;
 use crate::error::SimError;
@@ -39,7 +40,8 @@ pub fn presets() -> &'static [Preset] {
         preset: Vec<Preset>,
     }
     static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-        let file: File = toml::from_str(include_str!("presets.toml")).expect("presets.toml is read by a test");
+        let document = Document::parse(include_str!("presets.toml")).expect("presets.toml is read by a test");
+        let file: File = serde_path_to_error::deserialize(&document.value()).expect("presets.toml is read by a test");
         file.preset
     });
     &PRESETS

@@ -15,6 +15,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize as DeserializeDerive, Serialize};
 use trace::OpenOptions;
 
+use super::document::Document;
 pub use super::keys::{DeviceText, Group, HostText, Key, RunText, WorkloadText, keys, names_of};
 use super::keys::{Table, WorkloadKeys};
 use super::values::SettingOrTable;
@@ -163,14 +164,10 @@ impl<'de> Deserialize<'de> for FtlText {
 /// trace path is relative to; empty for text that is not from a file.
 pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
     let shown = if path.is_empty() { "the study" } else { path };
-    let document = toml::Deserializer::parse(text).map_err(|error| SimError::study(format!("{shown}: {error}")))?;
-    let mut study: Study = serde_path_to_error::deserialize(document).map_err(|error| {
-        let (key, error) = (error.path().to_string(), error.into_inner());
-        // The parser's own text starts with the line and column and shows the line.
-        SimError::study(format!(
-            "{shown}, {key}: {}. docs/study.md lists all keys and what they may be",
-            in_words(&error.to_string())
-        ))
+    let document = Document::parse(text).map_err(|error| SimError::study(format!("{shown}: {error}")))?;
+    let mut study = read(&document.value()).map_err(|(key, said)| {
+        let place = document.place(&key, said.starts_with(NO_KEY));
+        refused(shown, &key.to_string(), &(place + &said))
     })?;
     if let (Some(trace), Some(folder)) = (&mut study.workload.trace, Path::new(path).parent()) {
         *trace = folder.join(&*trace).to_string_lossy().into_owned();
@@ -180,11 +177,23 @@ pub fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
 
 /// Reads a study from JSON.
 pub fn parse_json(text: &str) -> Result<Study, SimError> {
-    let refused = |path: &str, said: &str| {
-        SimError::study(format!("study, {path}: {}. docs/study.md lists all keys and what they may be", in_words(said)))
-    };
-    let document: serde_json::Value = serde_json::from_str(text).map_err(|error| refused(".", &error.to_string()))?;
-    serde_path_to_error::deserialize(&document).map_err(|error| {
+    let document: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| refused("study", ".", &error.to_string()))?;
+    read(&document).map_err(|(key, said)| refused("study", &key.to_string(), &said))
+}
+
+fn refused(what: &str, key: &str, said: &str) -> SimError {
+    SimError::study(format!("{what}, {key}: {}. docs/study.md lists all keys and what they may be", in_words(said)))
+}
+
+/// How serde begins where there is no such key.
+const NO_KEY: &str = "unknown field";
+/// How serde ends where a number or another value stands in place of a name.
+const NO_NAME: &str = "expected string or map";
+
+/// The study that a document is. An error has the path of the key, and what serde says of it.
+fn read(document: &serde_json::Value) -> Result<Study, (serde_path_to_error::Path, String)> {
+    serde_path_to_error::deserialize(document).map_err(|error| {
         let mut said = error.inner().to_string();
         if said.ends_with(NO_NAME) {
             // As text it is an unknown name, whose error has those that are known.
@@ -197,12 +206,9 @@ pub fn parse_json(text: &str) -> Result<Study, SimError> {
                 said = error.inner().to_string();
             }
         }
-        refused(&error.path().to_string(), &said)
+        (error.path().clone(), said)
     })
 }
-
-/// How serde ends where a number or another value stands in place of a name.
-const NO_NAME: &str = "expected string or map";
 
 impl Study {
     /// The study as JSON, without the keys that are not set.

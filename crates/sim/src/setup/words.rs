@@ -15,9 +15,6 @@ pub fn in_words(said: &str) -> String {
 
 fn line(said: &str) -> String {
     let said = without_place(said);
-    if said == "wanted string or table" {
-        return "must be one of its names, as text in quotation marks".to_owned();
-    }
     let wrong = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
     if let Some((found, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
         return format!("must be {}, not {}", expectation(expected), value(found));
@@ -107,7 +104,6 @@ mod tests {
             ),
             ("invalid type: sequence, expected struct DeviceText", "must be a table, not a list"),
             ("invalid type: boolean `true`, expected a string", "must be text, not true"),
-            ("wanted string or table", "must be one of its names, as text in quotation marks"),
             ("unknown variant `cold`, expected one of `auto`, `fill`", "there is no `cold`; choose from auto, fill"),
             ("unknown field `x`, expected `y` or `z` at line 3 column 4", "there is no key `x`; choose from y or z"),
             (

@@ -184,6 +184,12 @@ impl Tasks {
         self.issued
     }
 
+    /// Sorts numbers by issue. Compiled once, not for each mode of the engine.
+    #[inline(never)]
+    pub(super) fn sort_by_issue(&self, numbers: &mut [u32]) {
+        numbers.sort_unstable_by_key(|&number| self.get(number).issue);
+    }
+
     #[inline]
     pub(super) fn get(&self, number: u32) -> &Entry {
         &self.entries[number as usize]

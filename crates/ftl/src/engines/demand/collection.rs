@@ -355,7 +355,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     /// Rewrites each translation page that the pending updates concern, once.
     fn update_translations<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         let mut updates = std::mem::take(&mut self.updates);
-        updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
+        sort(&mut updates);
         let groups: Vec<_> = updates.chunk_by(|a, b| a.0 == b.0).collect();
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
             announce(&groups, at, |group, stage| {
@@ -525,6 +525,13 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         Ok(())
     }
+}
+
+/// Sorts pending updates by translation page and logical page. Compiled once, not for each scheme
+/// and device.
+#[inline(never)]
+fn sort(updates: &mut [(u32, Lpn, Ppn)]) {
+    updates.sort_unstable_by_key(|&(page, lpn, _)| (page, lpn));
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ pub fn collect_in_idle<S: PageMapped, D: Device>(
         return Ok(());
     }
     let end = flash.earliest() + budget;
-    let mut dies: Vec<u32> = (0..scheme.space().dies()).collect();
-    dies.sort_by_key(|&die| scheme.blocks().free_on(die));
-    for die in dies {
+    for die in scheme.blocks().dies_by_free() {
         let mut choices = scheme.space().blocks_per_die();
         while scheme.is_short_of(die, more)
             && choices > 0

@@ -185,9 +185,7 @@ fn step_in_idle<S: PageMapped, D: Device>(
     budget: Nanos,
 ) -> Result<(), FtlError> {
     let end = flash.earliest() + budget;
-    let mut dies: Vec<u32> = (0..scheme.space().dies()).collect();
-    dies.sort_by_key(|&die| scheme.blocks().free_on(die));
-    for die in dies {
+    for die in scheme.blocks().dies_by_free() {
         while scheme.is_short_of(die, more.max(1)) && scheme.is_whole() {
             let leave = |scheme: &mut S, victim| {
                 scheme.space().leave(victim);

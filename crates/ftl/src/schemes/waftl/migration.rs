@@ -53,9 +53,7 @@ impl Waftl {
         if self.pages.blocks.free() >= others || !self.pages.is_whole() {
             return Ok(());
         }
-        let mut dies: Vec<u32> = (0..self.pages.space.dies()).collect();
-        dies.sort_by_key(|&die| self.pages.blocks.free_on(die));
-        for die in dies {
+        for die in self.pages.blocks.dies_by_free() {
             while self.pages.blocks.free() < others
                 && self.pages.is_whole()
                 && let Some(victim) = self.pages.take_victim(die)?

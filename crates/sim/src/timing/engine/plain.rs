@@ -105,8 +105,7 @@ impl EventTiming {
     #[inline]
     pub(super) fn go_on<const MODE: u8>(&mut self) {
         if self.going_on.len() > 1 {
-            let tasks = &self.tasks;
-            self.going_on.sort_unstable_by_key(|&number| tasks.get(number).issue);
+            self.tasks.sort_by_issue(&mut self.going_on);
         }
         let is_alone = self.ready_now.is_empty();
         for place in 0..self.going_on.len() {

@@ -60,7 +60,7 @@ impl EventTiming {
                 std::mem::swap(one, other);
             }
         } else if self.ready_now.len() > 2 {
-            self.ready_now.sort_unstable_by_key(issue);
+            tasks.sort_by_issue(&mut self.ready_now);
         }
     }
 
@@ -68,7 +68,7 @@ impl EventTiming {
     fn serve_at_stations(&mut self) {
         let Self { stations: Some(stations), tasks, calendar, now, .. } = self else { return };
         let mut came = std::mem::take(&mut stations.came);
-        came.sort_unstable_by_key(|&number| tasks.get(number).issue);
+        tasks.sort_by_issue(&mut came);
         for number in came.drain(..) {
             let entry = tasks.get(number);
             let end = stations.serve(entry.task.die as usize, *now, entry.start);
