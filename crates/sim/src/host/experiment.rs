@@ -153,7 +153,9 @@ impl Experiment {
         let (precondition, mut precondition_chosen) = choose(asked.precondition, asked.in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
-        plans.iter_mut().for_each(|plan| plan.built = slice::built(&plan.resolved, &device, &plan.stack));
+        for plan in &mut plans {
+            plan.built = slice::built(&plan.resolved, &device, &plan.stack);
+        }
         let live = LivePages::of(asked.in_use, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
         let RunKeys { verify, waiting, .. } = asked;

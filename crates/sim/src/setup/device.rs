@@ -16,8 +16,7 @@ use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
-use super::slice::Whole;
-use super::values::Capacity;
+use super::values::{Capacity, Whole};
 use trace::units::{Bytes, Nanoseconds};
 
 use crate::error::SimError;

@@ -20,7 +20,7 @@ use ftl::{Kind, Stack};
 
 use super::device::{Device, Draft, geometry};
 use super::keys::DeviceText;
-use super::values::Capacity;
+use super::values::{Capacity, Whole};
 use crate::error::SimError;
 
 /// Units beyond which a device is simulated by a slice, unless the study says otherwise: a steady
@@ -32,17 +32,6 @@ const LEAST_UNITS: u64 = 1 << 18;
 const LEAST_WORD_LINES: u32 = 2;
 /// Blocks of each plane of a slice whose blocks keep their size, at least.
 const LEAST_BLOCKS: u64 = 128;
-
-/// What a slice stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Whole {
-    /// Bytes that the host sees of the whole.
-    pub(crate) logical_bytes: u64,
-    /// Bytes of all its pages.
-    pub(crate) physical_bytes: u64,
-    /// The whole ÷ the slice.
-    pub(crate) scale: f64,
-}
 
 impl Device {
     /// What it is a slice of, or itself.

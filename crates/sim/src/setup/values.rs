@@ -295,3 +295,14 @@ impl Precondition {
         }
     }
 }
+
+/// What a slice stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Whole {
+    /// Bytes that the host sees of the whole.
+    pub(crate) logical_bytes: u64,
+    /// Bytes of all its pages.
+    pub(crate) physical_bytes: u64,
+    /// The whole ÷ the slice.
+    pub(crate) scale: f64,
+}

@@ -19,7 +19,7 @@
 //! die program the next die of the group.
 
 use flash::{CellMode, CellType, Shape};
-use ftl::{FlashOp, Task};
+use ftl::{FlashOp, Moment, Task};
 use serde::{Deserialize, Serialize};
 
 use crate::timing::units::Units;
@@ -134,6 +134,16 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Of superblocks of several blocks.
+    pub(super) fn of_several(
+        superblocks: Superblocks,
+        units: Units,
+        cell: CellType,
+        is_together: bool,
+    ) -> Option<Self> {
+        (superblocks.blocks() > 1).then(|| Self::new(superblocks, units, cell, is_together))
+    }
+
     pub(super) fn new(superblocks: Superblocks, units: Units, cell: CellType, multi_plane: bool) -> Self {
         let of_a_plane = [CellMode::Native, CellMode::Pslc].map(|mode| units.programmed_at_once(cell, mode));
         let side_by_side = if multi_plane { [units.per_page(); 2] } else { of_a_plane };
@@ -159,6 +169,28 @@ impl Layout {
     pub(super) fn of_task(&self, task: &Task) -> Place {
         let place = self.place(task.mode, task.page);
         if task.op == FlashOp::Read { place } else { Place { plane: 0, ..place } }
+    }
+}
+
+/// What background work reads and programs in superblocks. It reads ahead of its programs.
+pub(super) struct Moves {
+    /// The work that has read last, and what that read follows.
+    pub(super) read: (u32, Moment),
+    /// By die, when all has come that was moved there since an erase.
+    pub(super) moved: Box<[Moment]>,
+}
+
+impl Moves {
+    /// Nothing on any of this many dies; none are kept where no blocks are managed together.
+    pub(super) fn new(superblocks: Superblocks, dies: u32) -> Self {
+        let dies = if superblocks.blocks() > 1 { dies } else { 0 };
+        Self { read: (0, Moment::ZERO), moved: vec![Moment::ZERO; dies as usize].into() }
+    }
+
+    /// The clock starts anew.
+    pub(super) fn clear(&mut self) {
+        self.read = (0, Moment::ZERO);
+        self.moved.fill(Moment::ZERO);
     }
 }
 

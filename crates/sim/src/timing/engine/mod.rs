@@ -38,7 +38,7 @@ use crate::timing::prices::{Course, Prices};
 use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::program_units::ProgramUnits;
 use crate::timing::scheduling::STANDINGS;
-use crate::timing::superblocks::Layout;
+use crate::timing::superblocks::{Layout, Moves};
 use crate::timing::tails::{Event, MOST_DIES, NONE};
 use crate::timing::tasks::{Kind, Tasks};
 use crate::timing::units::Units;
@@ -52,8 +52,6 @@ mod scheduling;
 mod serving;
 mod superblocks;
 mod units;
-
-use superblocks::Moves;
 
 /// Which resources there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -355,9 +353,8 @@ impl EventTiming {
             blocks_per_plane: shape.blocks_per_plane,
             planes_per_die: shape.planes_per_die,
             units_per_page: units.per_page(),
-            layout: (superblocks.blocks() > 1)
-                .then(|| Layout::new(superblocks, units, latencies.cell, abilities.multi_plane)),
-            moves: Moves::new(if superblocks.blocks() > 1 { dies } else { 0 }),
+            layout: Layout::of_several(superblocks, units, latencies.cell, abilities.multi_plane),
+            moves: Moves::new(superblocks, dies),
             dies: (0..dies).map(|die| Die::idle(die / dies_per_channel)).collect(),
             more: vec![More::NONE; dies as usize].into(),
             planes: abilities.multi_plane.then(|| Planes::new(planes)),

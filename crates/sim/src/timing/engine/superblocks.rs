@@ -5,26 +5,6 @@ use ftl::{FlashOp, Moment, Task, Timing};
 use super::EventTiming;
 use crate::timing::priced_task::PricedTask;
 
-/// What background work reads and programs in superblocks. It reads ahead of its programs.
-pub(super) struct Moves {
-    /// The work that has read last, and what that read follows.
-    read: (u32, Moment),
-    /// By die, when all has come that was moved there since an erase.
-    moved: Box<[Moment]>,
-}
-
-impl Moves {
-    pub(super) fn new(dies: u32) -> Self {
-        Self { read: (0, Moment::ZERO), moved: vec![Moment::ZERO; dies as usize].into() }
-    }
-
-    /// The clock starts anew.
-    pub(super) fn clear(&mut self) {
-        self.read = (0, Moment::ZERO);
-        self.moved.fill(Moment::ZERO);
-    }
-}
-
 impl EventTiming {
     /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
     /// where its last read was issued. Its erases wait for all that it has moved to their dies.
