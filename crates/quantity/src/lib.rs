@@ -152,7 +152,7 @@ fn exact(number: &str, factor: u64) -> Result<u64, String> {
     let digits = format!("{}{fraction}", whole.replace('_', ""));
     // 20 digits hold every 64-bit number, and their product with a day in nanoseconds still fits
     // 128 bits.
-    if digits.trim_start_matches('0').len() > 20 || fraction.len() > 20 || exponent.abs() > 20 {
+    if digits.trim_start_matches('0').len() > 20 || fraction.len() > 20 || exponent.unsigned_abs() > 20 {
         return Err("too many digits (at most 20)".to_owned());
     }
     let product = digits.parse::<u128>().map_err(|_| wrong())? * u128::from(factor);
@@ -224,7 +224,21 @@ mod tests {
 
     #[test]
     fn unclear_text_is_refused_with_its_correction() {
-        let cases = ["4KB", "4kb", "", "KiB", "-1KiB", "1.2.3B", "0.3B", "1e", "1e99", "20000000TiB", "+4KiB", "1__0"];
+        let cases = [
+            "4KB",
+            "4kb",
+            "",
+            "KiB",
+            "-1KiB",
+            "1.2.3B",
+            "0.3B",
+            "1e",
+            "1e99",
+            "0e-2147483648",
+            "20000000TiB",
+            "+4KiB",
+            "1__0",
+        ];
         for text in cases {
             let error = size(text).expect_err(text);
             assert!(error.contains("KiB"), "{text}: {error}");

@@ -79,7 +79,6 @@ def build(
         _apply(setting, study)
     if shape:
         shape.into(study)
-    if "device" in study:
         study["device"] = slices.chosen(study["device"])
     return study
 

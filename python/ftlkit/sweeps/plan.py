@@ -22,7 +22,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.references import references
-from ftlkit.study import slices
+from ftlkit.study import one_line, slices
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
@@ -222,7 +222,10 @@ def from_options(
                 )
     references(shared["ftl"])
     own = shared.get("device", {})
-    tables = [slices.chosen(_device(name, {}, None) | own) for name in presets] or [own]
+    # Traces do not shrink with the device, so they run on the whole.
+    are_scaled = all(one_line.shape(name, options) is not None for name in workloads)
+    tables = [_device(name, {}, None) | own for name in presets]
+    tables = ([slices.chosen(table) for table in tables] if are_scaled else tables) or [own]
     return Plan(
         shared,
         _named(tables, "device"),

@@ -48,7 +48,9 @@ fn idle_time_changes_nothing_and_ends_when_it_is_over() {
             let mut stack = stack.clone();
             stack.mapping.settings.insert("gc".to_owned(), "paced".to_owned());
             let idled = offered(&stack);
-            assert!(idled.used > 10, "{stack}: {idled:?}");
+            // An even pace leaves little to idle time, and behind a write buffer next to nothing.
+            let least = if stack.is_bare() { 10 } else { 0 };
+            assert!(idled.used > least, "{stack}: {idled:?}");
         }
     }
 }
