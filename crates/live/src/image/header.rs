@@ -124,7 +124,7 @@ impl Gathering {
         let at_once = self.units.programmed_at_once(cell, CellMode::Native);
         // Where each is programmed by itself, the number said nothing.
         let per_die = self.program_buffers.filter(|_| at_once > 1).map(|buffers| buffers * at_once);
-        self.buffered_pages.or_else(|| Some(u64::from(per_die? * geometry.dies())))
+        self.buffered_pages.or_else(|| Some(u64::from(per_die?) * u64::from(geometry.dies())))
     }
 
     fn is_none(&self) -> bool {
@@ -144,6 +144,11 @@ impl Gathering {
                 "superblocks of {planes} planes of {dies} dies, and {} pages per block",
                 geometry.pages_per_block
             ));
+        }
+        if dies > 1 && geometry.channels != 1
+            || described.pricing == Model::Serial && self.superblocks != Superblocks::BLOCKS
+        {
+            return Err(format!("superblocks of {dies} dies on {} channels, or on a serial device", geometry.channels));
         }
         let pages_per_block = geometry.pages_per_block / (planes * dies);
         self.units.check(Shape { pages_per_block, ..*geometry }, latencies).map_err(|error| error.to_string())?;

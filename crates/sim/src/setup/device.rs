@@ -140,6 +140,7 @@ impl Device {
     pub(crate) fn timing(&self) -> EventTiming {
         let Self { geometry, units, latencies, model, abilities, .. } = self;
         let timing = EventTiming::of_units(geometry, *units, *latencies, *model, *abilities);
+        let timing = timing.reading_ahead(self.chip.exposure.is_none());
         timing.buffering(geometry, self.buffered_units).behind(self.front_end)
     }
 }

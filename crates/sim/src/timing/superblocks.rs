@@ -176,20 +176,25 @@ impl Layout {
 pub(super) struct Moves {
     /// The work that has read last, and what that read follows.
     pub(super) read: (u32, Moment),
-    /// By die, when all has come that was moved there since an erase.
+    /// The work that has programmed last, and when all that has come.
+    pub(super) programmed: (u32, Moment),
+    /// By die, when all has come that was moved there.
     pub(super) moved: Box<[Moment]>,
+    /// Whether it reads ahead at all.
+    pub(super) reads_ahead: bool,
 }
 
 impl Moves {
     /// Nothing on any of this many dies; none are kept where no blocks are managed together.
     pub(super) fn new(superblocks: Superblocks, dies: u32) -> Self {
         let dies = if superblocks.blocks() > 1 { dies } else { 0 };
-        Self { read: (0, Moment::ZERO), moved: vec![Moment::ZERO; dies as usize].into() }
+        let none = (0, Moment::ZERO);
+        Self { read: none, programmed: none, moved: vec![Moment::ZERO; dies as usize].into(), reads_ahead: true }
     }
 
     /// The clock starts anew.
     pub(super) fn clear(&mut self) {
-        self.read = (0, Moment::ZERO);
+        (self.read, self.programmed) = ((0, Moment::ZERO), (0, Moment::ZERO));
         self.moved.fill(Moment::ZERO);
     }
 }

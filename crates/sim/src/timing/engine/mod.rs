@@ -383,6 +383,13 @@ impl EventTiming {
         }
     }
 
+    /// The same device, whose background work reads ahead of its programs, or not.
+    #[must_use]
+    pub fn reading_ahead(mut self, reads_ahead: bool) -> Self {
+        self.moves.reads_ahead = reads_ahead;
+        self
+    }
+
     /// The same device behind a link and a controller that take time.
     #[must_use]
     pub fn behind(mut self, front_end: FrontEnd) -> Self {

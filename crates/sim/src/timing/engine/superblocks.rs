@@ -7,10 +7,12 @@ use crate::timing::priced_task::PricedTask;
 
 impl EventTiming {
     /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
-    /// where its last read was issued. Its erases wait for all that it has moved to their dies.
+    /// where its last read was issued. Its erases wait for all that it has programmed itself, and for
+    /// all that was moved to their dies. Without a capacitor a flush waits for programs, so there
+    /// none is passed over.
     #[inline(never)]
     pub(super) fn perform_in_superblock(&mut self, task: Task, after: Moment) -> Moment {
-        if task.chain == 0 || self.is_stopped {
+        if task.chain == 0 || self.is_stopped || !self.moves.reads_ahead {
             return self.perform_on_dies(task, after);
         }
         match task.op {
@@ -18,16 +20,18 @@ impl EventTiming {
             FlashOp::Program => {
                 let (die, end) = (self.die_of(&task) as usize, self.perform_on_dies(task, after));
                 self.moves.moved[die] = self.join(self.moves.moved[die], end);
+                let (chain, programmed) = self.moves.programmed;
+                let programmed = if chain == task.chain { self.join(programmed, end) } else { end };
+                self.moves.programmed = (task.chain, programmed);
                 let (chain, read_after) = self.moves.read;
                 return if chain == task.chain { read_after } else { end };
             }
             FlashOp::Erase => {
                 let (first, step) = (self.die_of(&task), self.dies_per_channel);
                 let dies = (0..self.abilities.superblocks.dies).map(|other| (first + other * step) as usize);
-                let after = dies.fold(after, |after, die| {
-                    let moved = std::mem::replace(&mut self.moves.moved[die], Moment::ZERO);
-                    self.join(after, moved)
-                });
+                let after = dies.fold(after, |after, die| self.join(after, self.moves.moved[die]));
+                let (chain, programmed) = self.moves.programmed;
+                let after = if chain == task.chain { self.join(after, programmed) } else { after };
                 return self.perform_on_dies(task, after);
             }
         }

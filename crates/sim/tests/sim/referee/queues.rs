@@ -169,8 +169,9 @@ pub(crate) struct Queues {
     commands: usize,
     /// The background work that has read last, and what that read follows.
     last_read: Option<(u32, Moment)>,
-    /// Programs of background work, by die, that its next erase there waits for.
+    /// Programs of background work by die, and those of the work that has programmed last.
     moved: HashMap<usize, Vec<Moment>>,
+    last_programs: (u32, Vec<Moment>),
 }
 
 impl Queues {
@@ -205,6 +206,7 @@ impl Queues {
             commands: 0,
             last_read: None,
             moved: HashMap::new(),
+            last_programs: (0, Vec::new()),
         }
     }
 
@@ -220,12 +222,18 @@ impl Queues {
             FlashOp::Program => {
                 let end = self.perform_everywhere(task, after);
                 self.moved.entry(die).or_default().push(end);
+                if self.last_programs.0 != task.chain {
+                    self.last_programs = (task.chain, Vec::new());
+                }
+                self.last_programs.1.push(end);
                 self.last_read.filter(|(chain, _)| *chain == task.chain).map_or(end, |(_, read_after)| read_after)
             }
             FlashOp::Erase => {
                 let step = self.geometry.shape().dies_per_channel as usize;
                 let dies = (0..self.rules.superblocks.dies as usize).map(|number| die + number * step);
-                let moved: Vec<_> = dies.filter_map(|die| self.moved.remove(&die)).flatten().collect();
+                let moved = dies.filter_map(|die| self.moved.get(&die)).flatten().copied();
+                let own = self.last_programs.1.iter().copied().filter(|_| self.last_programs.0 == task.chain);
+                let moved: Vec<_> = moved.chain(own).filter(|&moved| !self.is_over(moved)).collect();
                 let after = moved.into_iter().fold(after, |after, moved| self.join(after, moved));
                 self.perform_everywhere(task, after)
             }
