@@ -7,9 +7,9 @@ use crate::timing::priced_task::PricedTask;
 
 impl EventTiming {
     /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
-    /// where its last read was issued. Its erases wait for all that it has programmed itself, and for
-    /// all that was moved to their dies. Without a capacitor a flush waits for programs, so there
-    /// none is passed over.
+    /// where its last read was issued. Its erases wait for its own programs, and for all that was
+    /// moved to their dies. Without a capacitor a flush waits for programs, so there it follows
+    /// them.
     #[inline(never)]
     pub(super) fn perform_in_superblock(&mut self, task: Task, after: Moment) -> Moment {
         if task.chain == 0 || self.is_stopped || !self.moves.reads_ahead {
