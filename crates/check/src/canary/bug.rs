@@ -2,138 +2,101 @@
 
 use ftl::{ConfigError, Settings};
 
-/// A bug to plant; `set.bug=` in a replay line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Bug {
-    /// None: the healthy canary.
-    None,
-    /// Overwriting a page whose old version lies in the open block leaves the map as it was.
-    StaleRead,
-    /// A collection forgets the last page that it should move.
-    LostWrite,
-    /// The second page of a request is mapped to where the first one lies.
-    DoubleMap,
-    /// A trim of several pages spares the last one.
-    ForgottenTrim,
-    /// Every fourth block collected does not return to the free blocks.
-    LeakedBlock,
-    /// The second and third page of a block are programmed the wrong way round.
-    OutOfOrderProgram,
-    /// A victim is erased before its pages are moved.
-    EarlyErase,
-    /// Collections go on although nothing is gained.
-    Livelock,
-    /// Which of two equally good victims is taken depends on the process, not on the seed.
-    Unrepeatable,
-    /// Collected pages are charged to the host.
-    MiscountedCollection,
-    /// Every third host write is charged to a merge.
-    MiscountedHost,
-    /// The footprint grows with what is written.
-    GrowingFootprint,
-    /// Collected blocks become free before they are erased, which happens when they are opened.
-    DirtyFreeBlock,
-    /// A block that is to be emptied is said to be so although it is the open one, which stays as
-    /// it is.
-    RelocationForgetsOpenBlock,
-    /// When a block is emptied, the last page that it held is forgotten.
-    RelocationLosesPage,
-    /// A collection in idle time forgets the last page that it should move.
-    IdleLosesPage,
-    /// A collection in idle time takes as long as it takes.
-    IdleOverruns,
-    /// When wear is levelled, the last page of each block that is moved is forgotten.
-    LevellerLosesPage,
-    /// When wear is levelled, erases are not counted.
-    LevellerForgetsErase,
-    /// Wear is levelled by moving the block that is being written, and then it is written on.
-    LevellerMovesOpenBlock,
-    /// Overwriting the last logical page reaches beyond the map.
-    Panic,
-    /// A request with a stream hint is taken for one that repeats its first page.
-    HintedContent,
-    /// A file that was deleted is taken for one that was trimmed.
-    DeletedAsTrimmed,
-    /// Recovery takes the oldest version of each page.
-    OldestWins,
-    /// Recovery goes by when a page was programmed, not by its version: a copy that a collection
-    /// made of an old page passes for new.
-    NewestProgramWins,
-    /// Recovery takes a page that cannot be read for a new version of the page before it.
-    TornTrusted,
-    /// A victim is erased while the last page that it held is still in RAM.
-    EraseBeforeCopy,
-    /// A block that is to be emptied is erased while the last page that it held is still in RAM.
-    RelocationErasesFirst,
-    /// When wear is levelled, a block is erased while the last page that it held is still in RAM.
-    LevellerErasesFirst,
-    /// When a block is emptied, the pages in it that say what was trimmed are not moved.
-    RelocationLosesTrimPage,
-    /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
-    LostTrimPage,
-    /// Recovery believes a translation page although data were written, moved or erased after it.
-    StaleTranslationPage,
-    /// Recovery takes the blocks that are marked bad for good ones.
-    LostBadBlockTable,
-    /// Recovery goes on programming the block that was open, where its pages read as erased.
-    RecoveredBlockProgrammed,
-    /// Blocks of which a page cannot be read do not become free again.
-    LeakedByRecovery,
-    /// Of a page that lies twice recovery gives one up without reading the other.
-    UnreadTwin,
-    /// A flush leaves the page that came last in RAM.
-    UnflushedPage,
-    /// Pages wait in RAM, and nobody is told.
-    UndeclaredBuffer,
-    /// More pages wait in RAM than anybody is told.
-    UnderstatedBuffer,
+use crate::case::named::{named, names, value_of};
+
+named! {
+    /// A bug to plant; `set.bug=` in a replay line.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Bug {
+        /// None: the healthy canary.
+        None = "none",
+        /// Overwriting a page whose old version lies in the open block leaves the map as it was.
+        StaleRead = "stale-read",
+        /// A collection forgets the last page that it should move.
+        LostWrite = "lost-write",
+        /// The second page of a request is mapped to where the first one lies.
+        DoubleMap = "double-map",
+        /// A trim of several pages spares the last one.
+        ForgottenTrim = "forgotten-trim",
+        /// Every fourth block collected does not return to the free blocks.
+        LeakedBlock = "leaked-block",
+        /// The second and third page of a block are programmed the wrong way round.
+        OutOfOrderProgram = "out-of-order-program",
+        /// A victim is erased before its pages are moved.
+        EarlyErase = "early-erase",
+        /// Collections go on although nothing is gained.
+        Livelock = "livelock",
+        /// Which of two equally good victims is taken depends on the process, not on the seed.
+        Unrepeatable = "unrepeatable",
+        /// Collected pages are charged to the host.
+        MiscountedCollection = "miscounted-collection",
+        /// Every third host write is charged to a merge.
+        MiscountedHost = "miscounted-host",
+        /// The footprint grows with what is written.
+        GrowingFootprint = "growing-footprint",
+        /// Collected blocks become free before they are erased, which happens when they are opened.
+        DirtyFreeBlock = "dirty-free-block",
+        /// A block that is to be emptied is said to be so although it is the open one, which stays
+        /// as it is.
+        RelocationForgetsOpenBlock = "relocation-forgets-open-block",
+        /// When a block is emptied, the last page that it held is forgotten.
+        RelocationLosesPage = "relocation-loses-page",
+        /// A collection in idle time forgets the last page that it should move.
+        IdleLosesPage = "idle-loses-page",
+        /// A collection in idle time takes as long as it takes.
+        IdleOverruns = "idle-overruns",
+        /// When wear is levelled, the last page of each block that is moved is forgotten.
+        LevellerLosesPage = "leveller-loses-page",
+        /// When wear is levelled, erases are not counted.
+        LevellerForgetsErase = "leveller-forgets-erase",
+        /// Wear is levelled by moving the block that is being written, and then it is written on.
+        LevellerMovesOpenBlock = "leveller-moves-open-block",
+        /// Overwriting the last logical page reaches beyond the map.
+        Panic = "panic",
+        /// A request with a stream hint is taken for one that repeats its first page.
+        HintedContent = "hinted-content",
+        /// A file that was deleted is taken for one that was trimmed.
+        DeletedAsTrimmed = "deleted-as-trimmed",
+        /// Recovery takes the oldest version of each page.
+        OldestWins = "oldest-wins",
+        /// Recovery goes by when a page was programmed, not by its version: a copy that a
+        /// collection made of an old page passes for new.
+        NewestProgramWins = "newest-program-wins",
+        /// Recovery takes a page that cannot be read for a new version of the page before it.
+        TornTrusted = "torn-trusted",
+        /// A victim is erased while the last page that it held is still in RAM.
+        EraseBeforeCopy = "erase-before-copy",
+        /// A block that is to be emptied is erased while the last page that it held is still in
+        /// RAM.
+        RelocationErasesFirst = "relocation-erases-first",
+        /// When wear is levelled, a block is erased while the last page that it held is still in
+        /// RAM.
+        LevellerErasesFirst = "leveller-erases-first",
+        /// When a block is emptied, the pages in it that say what was trimmed are not moved.
+        RelocationLosesTrimPage = "relocation-loses-trim-page",
+        /// Recovery overlooks the pages that say what was trimmed: those of the map on flash.
+        LostTrimPage = "lost-trim-page",
+        /// Recovery believes a translation page although data were written, moved or erased after
+        /// it.
+        StaleTranslationPage = "stale-translation-page",
+        /// Recovery takes the blocks that are marked bad for good ones.
+        LostBadBlockTable = "lost-bad-block-table",
+        /// Recovery goes on programming the block that was open, where its pages read as erased.
+        RecoveredBlockProgrammed = "recovered-block-programmed",
+        /// Blocks of which a page cannot be read do not become free again.
+        LeakedByRecovery = "leaked-by-recovery",
+        /// Of a page that lies twice recovery gives one up without reading the other.
+        UnreadTwin = "unread-twin",
+        /// A flush leaves the page that came last in RAM.
+        UnflushedPage = "unflushed-page",
+        /// Pages wait in RAM, and nobody is told.
+        UndeclaredBuffer = "undeclared-buffer",
+        /// More pages wait in RAM than anybody is told.
+        UnderstatedBuffer = "understated-buffer",
+    }
 }
 
 impl Bug {
-    /// All, with their names; the first is none.
-    pub const ALL: [(Self, &'static str); 40] = [
-        (Self::None, "none"),
-        (Self::StaleRead, "stale-read"),
-        (Self::LostWrite, "lost-write"),
-        (Self::DoubleMap, "double-map"),
-        (Self::ForgottenTrim, "forgotten-trim"),
-        (Self::LeakedBlock, "leaked-block"),
-        (Self::OutOfOrderProgram, "out-of-order-program"),
-        (Self::EarlyErase, "early-erase"),
-        (Self::Livelock, "livelock"),
-        (Self::Unrepeatable, "unrepeatable"),
-        (Self::MiscountedCollection, "miscounted-collection"),
-        (Self::MiscountedHost, "miscounted-host"),
-        (Self::GrowingFootprint, "growing-footprint"),
-        (Self::DirtyFreeBlock, "dirty-free-block"),
-        (Self::RelocationForgetsOpenBlock, "relocation-forgets-open-block"),
-        (Self::RelocationLosesPage, "relocation-loses-page"),
-        (Self::IdleLosesPage, "idle-loses-page"),
-        (Self::IdleOverruns, "idle-overruns"),
-        (Self::LevellerLosesPage, "leveller-loses-page"),
-        (Self::LevellerForgetsErase, "leveller-forgets-erase"),
-        (Self::LevellerMovesOpenBlock, "leveller-moves-open-block"),
-        (Self::Panic, "panic"),
-        (Self::HintedContent, "hinted-content"),
-        (Self::DeletedAsTrimmed, "deleted-as-trimmed"),
-        (Self::OldestWins, "oldest-wins"),
-        (Self::NewestProgramWins, "newest-program-wins"),
-        (Self::TornTrusted, "torn-trusted"),
-        (Self::EraseBeforeCopy, "erase-before-copy"),
-        (Self::RelocationErasesFirst, "relocation-erases-first"),
-        (Self::LevellerErasesFirst, "leveller-erases-first"),
-        (Self::RelocationLosesTrimPage, "relocation-loses-trim-page"),
-        (Self::LostTrimPage, "lost-trim-page"),
-        (Self::StaleTranslationPage, "stale-translation-page"),
-        (Self::LostBadBlockTable, "lost-bad-block-table"),
-        (Self::RecoveredBlockProgrammed, "recovered-block-programmed"),
-        (Self::LeakedByRecovery, "leaked-by-recovery"),
-        (Self::UnreadTwin, "unread-twin"),
-        (Self::UnflushedPage, "unflushed-page"),
-        (Self::UndeclaredBuffer, "undeclared-buffer"),
-        (Self::UnderstatedBuffer, "understated-buffer"),
-    ];
-
     /// Whether it does harm only in idle time that is offered often, to a canary that has room to
     /// collect in.
     pub fn needs_idle_time(self) -> bool {
@@ -177,14 +140,13 @@ impl Bug {
 /// for it.
 pub(super) fn chosen(settings: &Settings) -> Result<(Bug, usize, usize), ConfigError> {
     let name = settings.get("bug").map_or("none", String::as_str);
-    let known = || Bug::ALL.map(|(_, name)| name).join(", ");
     if let Some(key) = settings.keys().find(|key| !["bug", "buffer", "level"].contains(&key.as_str())) {
         return Err(ConfigError(format!(
             "canary.{key}: the canary has no parameter {key}; it has bug, buffer and level"
         )));
     }
-    let found = Bug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
-    let bug = found.ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", known())))?;
+    let bug = value_of(&Bug::ALL, name)
+        .ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", names(&Bug::ALL))))?;
     let number = |key: &str, needs: bool, example: usize, of: &str| {
         settings.get(key).map_or(Ok(if needs { example } else { 0 }), |text| {
             let why = format!("canary.{key} = {text}: must be a number of {of}, for example {example}");

@@ -14,34 +14,27 @@ use ftl::{
     Part, RelocateOutcome, Request, Settings, Spares, Stack, WearQuery, registry,
 };
 
+use crate::case::named::{named, names, value_of};
+
 /// The buffer's name in stacks.
 pub const BUFFER: &str = "canary-buffer";
 
-/// A bug to plant in the buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BufferBug {
-    /// None: the healthy buffer.
-    None,
-    /// None, but the policy names pages that do not wait, and blocks beyond the device: that must
-    /// do no harm.
-    WildPolicy,
-    /// A flush leaves all that wait in RAM.
-    Unflushed,
-    /// A trim is forgotten while anything waits.
-    SparedTrim,
-    /// Pages wait in RAM, and nobody is told.
-    Undeclared,
-}
-
-impl BufferBug {
-    /// All, with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::None, "none"),
-        (Self::WildPolicy, "wild-policy"),
-        (Self::Unflushed, "unflushed"),
-        (Self::SparedTrim, "spared-trim"),
-        (Self::Undeclared, "undeclared"),
-    ];
+named! {
+    /// A bug to plant in the buffer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BufferBug {
+        /// None: the healthy buffer.
+        None = "none",
+        /// None, but the policy names pages that do not wait, and blocks beyond the device: that
+        /// must do no harm.
+        WildPolicy = "wild-policy",
+        /// A flush leaves all that wait in RAM.
+        Unflushed = "unflushed",
+        /// A trim is forgotten while anything waits.
+        SparedTrim = "spared-trim",
+        /// Pages wait in RAM, and nobody is told.
+        Undeclared = "undeclared",
+    }
 }
 
 /// What stands behind the canary buffer, and the buffer; none for a stack without it.
@@ -73,9 +66,8 @@ impl Front {
             ConfigError(format!("{BUFFER}.pages = {}: must be a number of pages, for example 3", settings["pages"]))
         })?;
         let name = settings.get("bug").map_or("none", String::as_str);
-        let bug = BufferBug::ALL.into_iter().find(|(_, known)| *known == name).map(|(bug, _)| bug);
-        let known = || BufferBug::ALL.map(|(_, name)| name).join(", ");
-        let bug = bug.ok_or_else(|| ConfigError(format!("{BUFFER}.bug = {name}: must be one of {}", known())))?;
+        let bug = value_of(&BufferBug::ALL, name)
+            .ok_or_else(|| ConfigError(format!("{BUFFER}.bug = {name}: must be one of {}", names(&BufferBug::ALL))))?;
         Ok(Self { pages, bug })
     }
 

@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 use flash::Tear;
 
+use crate::case::named::{at_operation, name_of};
+
 /// One power cut: the operation that it hits, and how far that got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cut {
@@ -24,8 +26,7 @@ const NAMES: [(Tear, &str); 4] =
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES.iter().find(|(tear, _)| *tear == self.tear).map_or("", |(_, name)| name);
-        write!(f, "{}:{name}", self.operation)
+        write!(f, "{}:{}", self.operation, name_of(&NAMES, &self.tear))
     }
 }
 
@@ -33,11 +34,7 @@ impl FromStr for Cut {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once(':').and_then(|(operation, tear)| {
-            let (tear, _) = NAMES.iter().find(|(_, name)| *name == tear)?;
-            Some(Self { operation: operation.parse().ok()?, tear: *tear })
-        });
-        parsed.ok_or_else(|| {
+        at_operation(text, &NAMES).map(|(operation, tear)| Self { operation, tear }).ok_or_else(|| {
             format!(
                 "cut {text}: write the operation's number and before, unseen, torn or after, for example cut=12:torn"
             )
@@ -45,27 +42,18 @@ impl FromStr for Cut {
     }
 }
 
-/// Cuts in the text form of replay lines.
-pub(crate) fn list(cuts: &[Cut]) -> String {
-    cuts.iter().map(Cut::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// Reads what [`list`] wrote.
-pub(crate) fn parse_list(text: &str) -> Result<Vec<Cut>, String> {
-    text.split(',').map(str::parse).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::named::{list, parse_list};
 
     #[test]
     fn every_cut_reads_back_from_its_text() {
         for text in ["0:before", "12:torn,3:unseen", "7:after,0:torn,4294967295:before"] {
-            assert_eq!(list(&parse_list(text).expect(text)), text);
+            assert_eq!(list(&parse_list::<Cut>(text).expect(text)), text);
         }
         for wrong in ["", "12", "12:", "12:half", ":torn", "12:torn,", "-1:torn", "4294967296:torn"] {
-            assert!(parse_list(wrong).expect_err(wrong).contains("for example"), "{wrong}");
+            assert!(parse_list::<Cut>(wrong).expect_err(wrong).contains("for example"), "{wrong}");
         }
     }
 }

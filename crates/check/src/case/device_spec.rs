@@ -12,6 +12,7 @@ use flash::{
 };
 use ftl::{BitErrors, Nanos, Reliability};
 
+use crate::case::named::{list, name_of, value_of};
 use crate::stamp::Stamp;
 
 /// A device to be built.
@@ -182,14 +183,11 @@ impl fmt::Display for DeviceSpec {
             s.page_size_bytes,
         ];
         write!(f, "{}", counts.map(|count| count.to_string()).join("x"))?;
-        if let Some((_, name)) =
-            ORDERS.iter().find(|(order, _)| *order == self.order && *order != ProgramOrder::Ascending)
-        {
-            write!(f, ",{name}")?;
+        if self.order != ProgramOrder::Ascending {
+            write!(f, ",{}", name_of(&ORDERS, &self.order))?;
         }
         if !self.bad_blocks.is_empty() {
-            let numbers: Vec<_> = self.bad_blocks.iter().map(u32::to_string).collect();
-            write!(f, ",bad:{}", numbers.join(":"))?;
+            write!(f, ",bad:{}", list(&self.bad_blocks).replace(',', ":"))?;
         }
         if self.refreshed_after > 0 {
             write!(f, ",refresh:{}", self.refreshed_after)?;
@@ -218,14 +216,14 @@ impl FromStr for DeviceSpec {
         let counts = parts.next().unwrap_or_default();
         let mut spec = counts_of(counts).ok_or_else(|| advice(counts))?;
         for part in parts {
-            if let Some((order, _)) = ORDERS.iter().find(|(_, name)| *name == part) {
-                spec.order = *order;
+            if let Some(order) = value_of(&ORDERS, part) {
+                spec.order = order;
             } else if let Some(reads) = part.strip_prefix("refresh:") {
                 spec.refreshed_after = reads.parse().map_err(|_| advice(part))?;
             } else if let Some(pages) = part.strip_prefix("volatile:") {
                 spec.at_once = pages.parse().map_err(|_| advice(part))?;
-            } else if let Some((cell, _)) = CELLS.iter().find(|(_, name)| part.strip_prefix("paired:") == Some(name)) {
-                spec.paired = Some(*cell);
+            } else if let Some(cell) = part.strip_prefix("paired:").and_then(|name| value_of(&CELLS, name)) {
+                spec.paired = Some(cell);
             } else {
                 let numbers = part.strip_prefix("bad:").ok_or_else(|| advice(part))?.split(':').map(str::parse);
                 spec.bad_blocks = numbers.collect::<Result<_, _>>().map_err(|_| advice(part))?;

@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 use flash::{Fault, FaultPlan, Tear};
 
+use crate::case::named::{at_operation, name_of, names};
+
 /// A fault of one flash operation, and which operation it hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct InjectedFault {
@@ -32,8 +34,7 @@ const NAMES: [(Fault, &str); 8] = [
 
 impl fmt::Display for InjectedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES.iter().find(|(fault, _)| *fault == self.fault).map_or("", |(_, name)| name);
-        write!(f, "{}:{name}", self.operation)
+        write!(f, "{}:{}", self.operation, name_of(&NAMES, &self.fault))
     }
 }
 
@@ -41,28 +42,13 @@ impl FromStr for InjectedFault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once(':').and_then(|(operation, fault)| {
-            let (fault, _) = NAMES.iter().find(|(_, name)| *name == fault)?;
-            Some(Self { operation: operation.parse().ok()?, fault: *fault })
-        });
-        parsed.ok_or_else(|| {
-            let names: Vec<_> = NAMES.iter().map(|(_, name)| *name).collect();
+        at_operation(text, &NAMES).map(|(operation, fault)| Self { operation, fault }).ok_or_else(|| {
             format!(
                 "fault {text}: write the operation's number and one of {}, for example faults=12:program-fails",
-                names.join(", ")
+                names(&NAMES)
             )
         })
     }
-}
-
-/// Strikes in the text form of replay lines.
-pub(crate) fn list(faults: &[InjectedFault]) -> String {
-    faults.iter().map(InjectedFault::to_string).collect::<Vec<_>>().join(",")
-}
-
-/// Reads what [`list`] wrote.
-pub(crate) fn parse_list(text: &str) -> Result<Vec<InjectedFault>, String> {
-    text.split(',').map(str::parse).collect()
 }
 
 /// The plan of these faults.
@@ -73,13 +59,14 @@ pub(crate) fn plan(faults: &[InjectedFault]) -> FaultPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::named::{list, parse_list};
 
     #[test]
     fn every_strike_reads_back_from_its_text() {
         let all: Vec<_> = (0..).zip(NAMES).map(|(operation, (fault, _))| InjectedFault { operation, fault }).collect();
         assert_eq!(parse_list(&list(&all)), Ok(all));
         for wrong in ["", "12", "12:", "12:torn", ":erase-fails", "12:read-fails,", "-1:read-fails"] {
-            assert!(parse_list(wrong).expect_err(wrong).contains("for example"), "{wrong}");
+            assert!(parse_list::<InjectedFault>(wrong).expect_err(wrong).contains("for example"), "{wrong}");
         }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod cut;
 pub(crate) mod device_spec;
 pub(crate) mod fault;
+pub(crate) mod named;
 pub(crate) mod operation;
 pub(crate) mod schedule;
 pub(crate) mod swarm;

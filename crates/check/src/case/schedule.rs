@@ -13,8 +13,9 @@
 
 use std::fmt;
 
-use crate::case::cut::{self, Cut};
-use crate::case::fault::{self, InjectedFault};
+use crate::case::cut::Cut;
+use crate::case::fault::InjectedFault;
+use crate::case::named::{list, parse_list};
 
 /// Which faults come, and how they are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,9 +48,9 @@ impl FaultSchedule {
             _ if idle.is_some() => Err("idle= is for flash that never fails; leave it out, or cut= and faults=".into()),
             (None, None) => Ok(Self::None),
             (Some(EMPTY), None) => Ok(Self::PowerCuts(Vec::new())),
-            (Some(text), None) => cut::parse_list(text).map(Self::PowerCuts),
+            (Some(text), None) => parse_list(text).map(Self::PowerCuts),
             (None, Some(EMPTY)) => Ok(Self::Faults(Vec::new())),
-            (None, Some(text)) => fault::parse_list(text).map(Self::Faults),
+            (None, Some(text)) => parse_list(text).map(Self::Faults),
             (Some(_), Some(_)) => {
                 Err("cut= and faults= count differently; give cuts as faults, for example faults=12:cut-torn".into())
             }
@@ -73,8 +74,8 @@ impl fmt::Display for FaultSchedule {
         let or_empty = |list: String| if list.is_empty() { EMPTY.to_owned() } else { list };
         match self {
             Self::None => Ok(()),
-            Self::PowerCuts(cuts) => write!(f, " cut={}", or_empty(cut::list(cuts))),
-            Self::Faults(faults) => write!(f, " faults={}", or_empty(fault::list(faults))),
+            Self::PowerCuts(cuts) => write!(f, " cut={}", or_empty(list(cuts))),
+            Self::Faults(faults) => write!(f, " faults={}", or_empty(list(faults))),
             Self::IdleTime => write!(f, " idle={RANDOM}"),
         }
     }

@@ -11,85 +11,61 @@ use std::str::FromStr;
 
 use random::SeededRng;
 
+use crate::case::named::{list, name_of, named, names, value_of};
 use crate::case::operation::{Extent, Operation, Space};
 use crate::case::swarm::Swarm;
 
-/// How the host behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pattern {
-    /// Everything at random: writes, reads, trims, flushes and idle time of all sizes.
-    Mixed,
-    /// Single pages anywhere: garbage collection's worst friend.
-    Uniform,
-    /// Page after page around the device.
-    Sequential,
-    /// Runs of random length, each where the last one ended.
-    Runs,
-    /// The same page for ever.
-    Hammer,
-    /// Nine writes of ten to a tenth of the space.
-    HotCold,
-    /// Two blocks in turn, at the same offset: log blocks thrash.
-    PingPong,
-    /// A stride of one block: consecutive writes never share a block.
-    Stride,
-    /// Page by page downwards: the wrong way round for every in-place block.
-    Reverse,
-    /// First pages of random blocks: what sequential log blocks begin with.
-    OffsetZero,
-    /// From a block's first page upwards, broken off at random.
-    InterruptedRuns,
-    /// Three sequential streams at once.
-    Interleaved,
-    /// Fills the device, forgets all at once, fills it, forgets block by block, and again.
-    TrimRefill,
-    /// Forgets, writes and reads single pages.
-    TrimHoles,
-    /// Forgets runs, writes some of them again, and flushes often: what was forgotten for good, and
-    /// what not yet?
-    TrimFlush,
-    /// Rewrites one half of a block, then the other half of another.
-    PartialBlock,
-    /// Requests that begin at a block's end and go on over several.
-    CrossBlock,
-    /// Whole aligned blocks, page by page.
-    BlockRewrite,
-    /// Whole aligned blocks, page by page from the last to the first.
-    BlockReverse,
-    /// Requests of the whole device between single pages.
-    WholeDevice,
-    /// Mostly reads: caches turn over while little changes.
-    ReadMostly,
-    /// Writes, trims and flushes while blocks of the flash are to be emptied, whatever they hold.
-    BlockRelocations,
-}
-
-impl Pattern {
-    /// All patterns with their names in replay lines.
-    pub const ALL: [(Self, &'static str); 22] = [
-        (Self::Mixed, "mixed"),
-        (Self::Uniform, "uniform"),
-        (Self::Sequential, "sequential"),
-        (Self::Runs, "runs"),
-        (Self::Hammer, "hammer"),
-        (Self::HotCold, "hot-cold"),
-        (Self::PingPong, "ping-pong"),
-        (Self::Stride, "stride"),
-        (Self::Reverse, "reverse"),
-        (Self::OffsetZero, "offset-zero"),
-        (Self::InterruptedRuns, "interrupted-runs"),
-        (Self::Interleaved, "interleaved"),
-        (Self::TrimRefill, "trim-refill"),
-        (Self::TrimHoles, "trim-holes"),
-        (Self::TrimFlush, "trim-flush"),
-        (Self::PartialBlock, "partial-block"),
-        (Self::CrossBlock, "cross-block"),
-        (Self::BlockRewrite, "block-rewrite"),
-        (Self::BlockReverse, "block-reverse"),
-        (Self::WholeDevice, "whole-device"),
-        (Self::ReadMostly, "read-mostly"),
-        (Self::BlockRelocations, "block-relocations"),
-    ];
+named! {
+    /// How the host behaves.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Pattern {
+        /// Everything at random: writes, reads, trims, flushes and idle time of all sizes.
+        Mixed = "mixed",
+        /// Single pages anywhere: garbage collection's worst friend.
+        Uniform = "uniform",
+        /// Page after page around the device.
+        Sequential = "sequential",
+        /// Runs of random length, each where the last one ended.
+        Runs = "runs",
+        /// The same page for ever.
+        Hammer = "hammer",
+        /// Nine writes of ten to a tenth of the space.
+        HotCold = "hot-cold",
+        /// Two blocks in turn, at the same offset: log blocks thrash.
+        PingPong = "ping-pong",
+        /// A stride of one block: consecutive writes never share a block.
+        Stride = "stride",
+        /// Page by page downwards: the wrong way round for every in-place block.
+        Reverse = "reverse",
+        /// First pages of random blocks: what sequential log blocks begin with.
+        OffsetZero = "offset-zero",
+        /// From a block's first page upwards, broken off at random.
+        InterruptedRuns = "interrupted-runs",
+        /// Three sequential streams at once.
+        Interleaved = "interleaved",
+        /// Fills the device, forgets all at once, fills it, forgets block by block, and again.
+        TrimRefill = "trim-refill",
+        /// Forgets, writes and reads single pages.
+        TrimHoles = "trim-holes",
+        /// Forgets runs, writes some of them again, and flushes often: what was forgotten for good,
+        /// and what not yet?
+        TrimFlush = "trim-flush",
+        /// Rewrites one half of a block, then the other half of another.
+        PartialBlock = "partial-block",
+        /// Requests that begin at a block's end and go on over several.
+        CrossBlock = "cross-block",
+        /// Whole aligned blocks, page by page.
+        BlockRewrite = "block-rewrite",
+        /// Whole aligned blocks, page by page from the last to the first.
+        BlockReverse = "block-reverse",
+        /// Requests of the whole device between single pages.
+        WholeDevice = "whole-device",
+        /// Mostly reads: caches turn over while little changes.
+        ReadMostly = "read-mostly",
+        /// Writes, trims and flushes while blocks of the flash are to be emptied, whatever they
+        /// hold.
+        BlockRelocations = "block-relocations",
+    }
 }
 
 /// What a case does.
@@ -320,18 +296,9 @@ impl Generator {
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Generated(pattern) => {
-                let name = Pattern::ALL.iter().find(|(known, _)| known == pattern).map_or("", |(_, name)| name);
-                f.write_str(name)
-            }
+            Self::Generated(pattern) => f.write_str(name_of(&Pattern::ALL, pattern)),
             Self::Swarm(swarm) => swarm.fmt(f),
-            Self::Script(operations) => {
-                f.write_str("script:")?;
-                for (i, operation) in operations.iter().enumerate() {
-                    write!(f, "{}{operation}", if i == 0 { "" } else { "," })?;
-                }
-                Ok(())
-            }
+            Self::Script(operations) => write!(f, "script:{}", list(operations)),
         }
     }
 }
@@ -347,12 +314,10 @@ impl FromStr for Workload {
         if let Some(swarm) = text.strip_prefix("swarm:") {
             return Swarm::parse(swarm).map(Self::Swarm);
         }
-        Pattern::ALL.iter().find(|(_, name)| *name == text).map(|(pattern, _)| Self::Generated(*pattern)).ok_or_else(
-            || {
-                let known: Vec<_> = Pattern::ALL.iter().map(|(_, name)| *name).collect();
-                format!("workload {text} is unknown: choose from {}, or write out script:w0+1,r0+1", known.join(", "))
-            },
-        )
+        let known = || names(&Pattern::ALL);
+        value_of(&Pattern::ALL, text).map(Self::Generated).ok_or_else(|| {
+            format!("workload {text} is unknown: choose from {}, or write out script:w0+1,r0+1", known())
+        })
     }
 }
 

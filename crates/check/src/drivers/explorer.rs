@@ -25,7 +25,8 @@ use flash::{Faulty, Tear};
 use ftl::Layout;
 use random::derive;
 
-use crate::case::cut::{self, Cut};
+use crate::case::cut::Cut;
+use crate::case::named::list;
 use crate::case::operation::{Extent, Operation};
 use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
@@ -166,7 +167,7 @@ impl<'a> Explorer<'a> {
         self.count(&session, Phase::Fresh);
         match self.choice {
             Choice::These(cuts) if !cuts.is_empty() && !self.reached => {
-                let cuts = cut::list(cuts);
+                let cuts = list(cuts);
                 Err(Fault::ImpossibleCase(format!(
                     "cut={cuts}: the run ends after {end} programs and erases without meeting all cuts; name earlier ones"
                 )))
@@ -270,7 +271,7 @@ impl<'a> Explorer<'a> {
     /// What the host does after a recovery; depends on the cuts alone, so that a replay line says
     /// it.
     fn requests_after(&self, depth: usize) -> Vec<Operation> {
-        let seed = derive(self.case.seed, &cut::list(&self.trail.cuts.borrow()));
+        let seed = derive(self.case.seed, &list(&self.trail.cuts.borrow()));
         let mixed = Workload::Generated(Pattern::Mixed);
         let count = REQUESTS_AFTER[(depth - 1).min(REQUESTS_AFTER.len() - 1)];
         mixed.operations(self.case.space(), seed).take(count).collect()

@@ -7,7 +7,8 @@
 use flash::Tear;
 use random::{derive, mix};
 
-use crate::case::cut::{self, Cut};
+use crate::case::cut::Cut;
+use crate::case::named::list;
 
 /// The choice among the cuts on top of certain others.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ impl CutSampler {
 
     /// A sample that depends on the seed and on the cuts made so far.
     pub(crate) fn drawn(seed: u64, so_far: &[Cut]) -> Self {
-        Self { rule: Rule::Drawn(derive(seed, &cut::list(so_far))) }
+        Self { rule: Rule::Drawn(derive(seed, &list(so_far))) }
     }
 
     /// Whether a cut is tried where one in this many is: 1 for all, 0 for none.
@@ -55,6 +56,7 @@ impl CutSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::named::parse_list;
 
     #[test]
     fn samples_have_their_size_and_replays_take_one_cut() {
@@ -62,7 +64,7 @@ mod tests {
         let count = |one_in| (0..1000).map(|operation| drawn.at(operation, one_in).count()).sum::<usize>();
         assert_eq!((count(0), count(1)), (0, 4000));
         assert!((300..500).contains(&count(10)), "{}", count(10));
-        let cuts = cut::parse_list("5:torn,2:after").expect("cuts");
+        let cuts = parse_list::<Cut>("5:torn,2:after").expect("cuts");
         let first = CutSampler::named(&cuts, &[]);
         let taken: Vec<_> = (0..9).flat_map(|operation| first.at(operation, 1).collect::<Vec<_>>()).collect();
         assert_eq!(taken, cuts[..1]);
