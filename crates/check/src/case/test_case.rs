@@ -73,6 +73,24 @@ const EXAMPLE: &str = "check::replay stack=page geometry=1x1x1x8x4x512 pages=20 
 const MOST_PAGES: u32 = 1 << 24;
 
 impl Case {
+    /// A case of 300 requests on a full device, without hints and faults, and nothing looked at on
+    /// the way: the beginning of others.
+    pub fn new(stack: &Stack, device: &DeviceSpec, logical_pages: u32, workload: Workload) -> Self {
+        Self {
+            stack: stack.clone(),
+            device: device.clone(),
+            logical_pages,
+            seed: 1,
+            workload,
+            requests: 300,
+            prefill: Prefill::Full,
+            hints: false,
+            readback_every: 0,
+            check_every: 0,
+            schedule: FaultSchedule::None,
+        }
+    }
+
     /// The space that the workload writes to.
     pub fn space(&self) -> Space {
         let pages_per_block = self.device.shape.pages_per_block;

@@ -15,7 +15,6 @@ use ftl::{Layout, Stack};
 use random::{SeededRng, derive};
 
 use crate::case::device_spec::DeviceSpec;
-use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::geometries;
@@ -84,17 +83,11 @@ pub fn cases(stack: &Stack, patterns: &[Pattern], requests: u32, seed: u64) -> V
         for (i, &pattern) in patterns.iter().enumerate() {
             let workload = Workload::Generated(pattern);
             cases.push(Case {
-                stack: stack.clone(),
-                device: device.clone(),
-                logical_pages,
                 seed: derive(seed, &format!("failing flash {} {device} {workload}", stack.names())) >> 32,
-                workload,
                 requests,
                 prefill: if i % 2 == 0 { Prefill::Full } else { Prefill::Empty },
                 hints: i % 2 == 0,
-                readback_every: 0,
-                check_every: 0,
-                schedule: FaultSchedule::None,
+                ..Case::new(stack, &device, logical_pages, workload)
             });
         }
     }

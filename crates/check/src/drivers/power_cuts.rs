@@ -18,7 +18,6 @@ use ftl::{Layout, Stack};
 use random::derive;
 
 use crate::case::device_spec::DeviceSpec;
-use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::explorer::{Effort, Explored};
@@ -126,17 +125,11 @@ fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, 
     let build = |layout: &Layout| create(stack, layout);
     let workload = Workload::Generated(pattern);
     Some(Case {
-        stack: stack.clone(),
-        device: device.clone(),
-        logical_pages: geometries::largest_capacity(device, build)?,
         seed: derive(seed, &format!("power cuts {} {device} {workload}", seed_name(stack))) >> 32,
-        workload,
         requests: REQUESTS,
         prefill,
         hints: prefill == Prefill::Full,
-        readback_every: 0,
-        check_every: 0,
-        schedule: FaultSchedule::None,
+        ..Case::new(stack, device, geometries::largest_capacity(device, build)?, workload)
     })
 }
 

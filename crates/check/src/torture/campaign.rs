@@ -17,7 +17,6 @@ use random::derive;
 
 use crate::canary;
 use crate::case::device_spec::DeviceSpec;
-use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
 use crate::drivers::geometries;
@@ -124,26 +123,22 @@ impl Campaign {
     fn case(&self, stack: &Stack, device: &DeviceSpec, capacity: u32, pattern: Pattern, manner: Manner) -> Case {
         let logical_pages = (u64::from(capacity) * u64::from(manner.eighths)).div_ceil(8) as u32;
         let workload = Workload::Generated(pattern);
-        let Manner { eighths, prefill, readback_every, check_every, .. } = manner;
+        let Manner { eighths, prefill, hints, readback_every, check_every } = manner;
         // As a manner was printed before there were hints, so that the suite's cases stay the same.
         let printed = format!(
             "Manner {{ eighths: {eighths}, prefill: {prefill:?}, readback_every: {readback_every}, check_every: {check_every} }}"
         );
         let name = format!("{} {device} {workload} {printed}", seed_name(stack));
         Case {
-            stack: stack.clone(),
-            device: device.clone(),
-            logical_pages,
             seed: derive(self.seed, &name) >> 32,
-            workload,
             // Enough to turn every block over a few times, and never so few that a policy has
             // nothing to choose.
             requests: (2 * logical_pages).clamp(150, 600),
-            prefill: manner.prefill,
-            hints: manner.hints,
-            readback_every: manner.readback_every,
-            check_every: manner.check_every,
-            schedule: FaultSchedule::None,
+            prefill,
+            hints,
+            readback_every,
+            check_every,
+            ..Case::new(stack, device, logical_pages, workload)
         }
     }
 }

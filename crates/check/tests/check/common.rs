@@ -6,8 +6,8 @@ use check::drivers::failing_flash::Rates;
 use check::drivers::variants::Subject;
 use check::torture::campaign::Campaign;
 use check::{
-    Case, DeviceSpec, Effort, Explored, FaultRun, FaultSchedule, Outcome, Pattern, Prefill, Workload, explore,
-    geometries, run_case, run_with_faults,
+    Case, DeviceSpec, Effort, Explored, FaultRun, Outcome, Pattern, Workload, explore, geometries, run_case,
+    run_with_faults,
 };
 use ftl::{Layout, Stack};
 
@@ -32,18 +32,9 @@ pub(crate) fn on_full_devices(stack: &Stack, devices: &[DeviceSpec], (share, of)
     let fitting = devices.iter().filter_map(|device| Some((device, largest(device)?)));
     let patterns = [Pattern::Mixed, Pattern::Uniform, Pattern::HotCold];
     let all = fitting.flat_map(|(device, pages)| patterns.map(|pattern| (device.clone(), pages, pattern)));
-    let case = |(seed, (device, logical_pages, pattern))| Case {
-        stack: stack.clone(),
-        device,
-        logical_pages,
+    let case = |(seed, (device, pages, pattern))| Case {
         seed,
-        workload: Workload::Generated(pattern),
-        requests: 300,
-        prefill: Prefill::Full,
-        hints: false,
-        readback_every: 0,
-        check_every: 0,
-        schedule: FaultSchedule::None,
+        ..Case::new(stack, &device, pages, Workload::Generated(pattern))
     };
     (1..).zip(all).map(case).collect()
 }

@@ -3,7 +3,7 @@
 //! flash, in idle time, and beside what empties blocks itself.
 
 use check::drivers::failing_flash;
-use check::{Case, DeviceSpec, Effort, FaultSchedule, Outcome, Pattern, Prefill, Workload, power_cuts};
+use check::{Case, DeviceSpec, Effort, Outcome, Pattern, Workload, power_cuts};
 use ftl::{Cause, FlashOp, Note, Stack, registry};
 
 use crate::common::{FAILS_AND_CUTS, by_form, on_full_devices, passes, survive_cuts, survive_faults};
@@ -81,17 +81,9 @@ fn amplification(name: &str, gc: &str) -> f64 {
     let stack = Stack::with(name, [("gc", gc), ("gc_threshold", "2")]);
     let device = DeviceSpec::new(2, 1, 1, 64, 32);
     let case = Case {
-        stack,
-        device,
-        logical_pages: 3300,
         seed: SEED,
-        workload: Workload::Generated(Pattern::Uniform),
         requests: by_form(60_000, 20_000),
-        prefill: Prefill::Full,
-        hints: false,
-        readback_every: 0,
-        check_every: 0,
-        schedule: FaultSchedule::None,
+        ..Case::new(&stack, &device, 3300, Workload::Generated(Pattern::Uniform))
     };
     let outcome = passes(&case);
     let programs: u64 = Cause::ALL.iter().map(|&cause| outcome.tally.count(cause, FlashOp::Program)).sum();

@@ -1,7 +1,7 @@
 //! The machine of the schemes with their map in RAM takes other policies than that of `page`, and
 //! keeps every promise with them.
 
-use check::{DeviceSpec, FaultSchedule, Pattern, Prefill, Workload, geometries, run_with};
+use check::{DeviceSpec, Pattern, Workload, geometries, run_with};
 use flash::Lpn;
 use ftl::api::wear::Purpose;
 use ftl::engines::page_map::machine::PageMap;
@@ -74,16 +74,10 @@ fn a_second_policy_is_forty_lines_and_keeps_every_promise() {
 
 fn case(device: &DeviceSpec, logical_pages: u32, pattern: Pattern, seed: u64) -> check::Case {
     check::Case {
-        stack: Stack::of("page"),
-        device: device.clone(),
-        logical_pages,
         seed,
-        workload: Workload::Generated(pattern),
         requests: 2 * logical_pages.clamp(100, 300),
-        prefill: Prefill::Full,
-        hints: false,
         readback_every: 3,
         check_every: 5,
-        schedule: FaultSchedule::None,
+        ..check::Case::new(&Stack::of("page"), device, logical_pages, Workload::Generated(pattern))
     }
 }

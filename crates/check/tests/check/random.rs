@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use crate::common::subjects;
 use check::drivers::variants::Subject;
-use check::{Case, Extent, FaultSchedule, Operation, Prefill, Workload, create, geometries, run_case};
+use check::{Case, Extent, Operation, Prefill, Workload, create, geometries, run_case};
 use ftl::FileEvent;
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::prop_oneof;
@@ -67,17 +67,12 @@ fn case(subject: &Subject, (device, settings, is_full, readback, list): &Picks) 
     let blocks = device.geometry().expect("a possible device").blocks();
     let script: Vec<_> = list.iter().map(|sketch| sketch.on(capacity, blocks)).collect();
     Some(Case {
-        stack,
-        device,
-        logical_pages: capacity,
-        seed: 1,
         requests: script.len() as u32,
-        workload: Workload::Script(script),
         prefill: if *is_full { Prefill::Full } else { Prefill::Empty },
         hints: *is_full,
         readback_every: u32::from(*readback),
         check_every: 3,
-        schedule: FaultSchedule::None,
+        ..Case::new(&stack, &device, capacity, Workload::Script(script))
     })
 }
 
