@@ -1,12 +1,15 @@
 //! What the suite's tests share.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use check::drivers::failing_flash::Rates;
 use check::drivers::variants::Subject;
 use check::torture::campaign::Campaign;
 use check::{
-    Case, DeviceSpec, Effort, Explored, FaultRun, Outcome, Pattern, Workload, explore, geometries, run_case,
+    Case, DeviceSpec, Effort, Explored, Failure, FaultRun, Outcome, Pattern, Workload, explore, geometries, run_case,
     run_with_faults,
 };
 use ftl::{Layout, Stack};
@@ -20,6 +23,11 @@ pub(crate) fn cases(stack: &Stack, seed: u64, one_in: usize) -> Vec<Case> {
     let cases: Vec<_> = Campaign::of(subject, seed).defaults().cases.into_iter().step_by(one_in).collect();
     assert!(cases.len() > 3, "{stack}: {} cases", cases.len());
     cases
+}
+
+/// Stacks by their spellings.
+pub(crate) fn stacks(spellings: &[&str]) -> Vec<Stack> {
+    spellings.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))).collect()
 }
 
 /// Cases on devices on which a stack has room, filled to such a share of the largest capacity,
@@ -42,6 +50,42 @@ pub(crate) fn on_full_devices(stack: &Stack, devices: &[DeviceSpec], (share, of)
 /// Runs a case, which must keep every promise.
 pub(crate) fn passes(case: &Case) -> Outcome {
     run_case(case).unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+/// The seed of the suite's cases, or the one that `FTLKIT_SEED` names.
+pub(crate) fn seed() -> u64 {
+    let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
+    text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
+}
+
+/// Runs all of these on all cores; prints the shortest failures, and returns the sum of what passed
+/// and the number of failures.
+pub(crate) fn on_all_cores<T: Sync, R, S: Default + Send>(
+    all: &[T],
+    run: impl Fn(&T) -> Result<R, Failure> + Sync,
+    add: impl Fn(&mut S, R) + Sync,
+) -> (S, usize) {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<(S, Vec<Failure>)> = Mutex::default();
+    let work = || {
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = run(one);
+            let (sum, failures) = &mut *results.lock().expect("no worker panics");
+            match result {
+                Ok(passed) => add(sum, passed),
+                Err(failure) => failures.push(failure),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let (sum, mut failures) = results.into_inner().expect("no worker panics");
+    failures.sort_by_key(|failure| failure.case.requests);
+    failures.iter().take(4).for_each(|failure| println!("{failure}"));
+    (sum, failures.len())
 }
 
 /// Cuts the power of cases, after which every promise must hold.
@@ -102,8 +146,8 @@ pub(crate) fn divided_anew() -> Vec<Stack> {
         ":transfer=second_chance:partition=fixed:sequential_blocks=2",
     ];
     let is_other = std::env::var("FTLKIT_SCHEME").is_ok_and(|only| only != "adapt");
-    let all = variants.map(|variant| format!("{restless}{variant}").parse().expect("a valid stack"));
-    if is_other { Vec::new() } else { all.to_vec() }
+    let all = variants.map(|variant| format!("{restless}{variant}"));
+    if is_other { Vec::new() } else { stacks(&all.each_ref().map(String::as_str)) }
 }
 
 /// Whether the long form of the suite was asked for, with `FTLKIT_LONG`.

@@ -9,17 +9,11 @@
 
 use std::cell::Cell;
 
-use crate::common::{is_long, is_one_scheme, subjects};
+use crate::common::{is_long, is_one_scheme, seed, subjects};
 use check::drivers::variants::Subject;
 use check::torture::campaign::{Campaign, Sweep};
 use check::{Case, DeviceSpec, create, geometries, run_case};
 use ftl::Layout;
-
-/// The seed of the first campaign; the usual one has no meaning.
-fn seed() -> u64 {
-    let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
-    text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
-}
 
 fn all_pass(subjects: impl IntoIterator<Item = Subject>, sweep: impl Fn(&Campaign) -> Sweep) {
     let mut failures = 0;

@@ -4,9 +4,9 @@
 use check::drivers::failing_flash;
 use check::{Case, DeviceSpec, Effort, Explored, Pattern, create, power_cuts};
 use flash::CellType;
-use ftl::{Cause, FlashOp, Layout, Stack};
+use ftl::{Cause, FlashOp, Layout};
 
-use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_261;
 
@@ -42,14 +42,10 @@ fn exposed(cases: &[Case]) -> Vec<Case> {
     devices().into_iter().flat_map(on).collect()
 }
 
-fn stacks() -> impl Iterator<Item = Stack> {
-    STACKS.into_iter().map(|stack| stack.parse().expect("a stack"))
-}
-
 #[test]
 fn power_cuts_take_nothing_that_was_flushed() {
     let seldom = Effort { first: by_form(1, 17), during_recovery: 200, after_recovery: 400 };
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
         let cases: Vec<_> = cases.step_by(by_form(1, 9)).collect();
         let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, .. } =
@@ -77,7 +73,7 @@ fn what_cannot_fill_blocks_up_is_refused_with_the_reason() {
 
 #[test]
 fn every_promise_holds_where_blocks_are_filled_up() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = exposed(&cases(&stack, SEED, by_form(7, 90)));
         let padding: u64 =
             cases.iter().map(|case| passes(case).tally.count(Cause::UnitPadding, FlashOp::Program)).sum();
@@ -87,7 +83,7 @@ fn every_promise_holds_where_blocks_are_filled_up() {
 
 #[test]
 fn failing_flash_without_a_capacitor_keeps_what_it_can() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = exposed(&failing_flash::cases(&stack, &[Pattern::Mixed], 150, SEED));
         survive_faults(cases.into_iter().step_by(by_form(1, 2)), FAILS_AND_CUTS);
     }

@@ -6,7 +6,7 @@ use check::drivers::failing_flash;
 use check::{Case, DeviceSpec, Effort, Outcome, Pattern, Workload, power_cuts};
 use ftl::{Cause, FlashOp, Note, Stack, registry};
 
-use crate::common::{FAILS_AND_CUTS, by_form, on_full_devices, passes, survive_cuts, survive_faults};
+use crate::common::{self, FAILS_AND_CUTS, by_form, on_full_devices, passes, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_271;
 
@@ -31,8 +31,7 @@ fn schemes() -> Vec<Stack> {
 }
 
 fn stacks() -> impl Iterator<Item = Stack> {
-    let meeting = MEETING.iter().map(|text| text.parse().unwrap_or_else(|error| panic!("{text}: {error}")));
-    schemes().into_iter().chain(meeting)
+    schemes().into_iter().chain(common::stacks(&MEETING))
 }
 
 /// Cases on devices of several shapes, full from the beginning, which are looked at often.

@@ -9,21 +9,11 @@
 //! `FTLKIT_LONG` are those of `docs/reliability.md`.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
-use crate::common::{by_form, subjects};
+use crate::common::{by_form, divided_anew, on_all_cores, one_in, seed, subjects};
 use check::canary::{self, Bug};
-use check::{
-    Case, Effort, Explored, Failure, FaultSchedule, Promise, explore, explore_within, power_cuts, run_case, shrink,
-};
+use check::{Case, Effort, Explored, FaultSchedule, Promise, explore, explore_within, power_cuts, run_case, shrink};
 use ftl::Stack;
-
-fn seed() -> u64 {
-    let text = std::env::var("FTLKIT_SEED").unwrap_or_else(|_| "20261".into());
-    text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
-}
 
 /// One of three cuts of a case and of those during its recovery, and all with `FTLKIT_LONG`.
 fn seldom(Effort { first, during_recovery, after_recovery }: Effort) -> Effort {
@@ -31,34 +21,10 @@ fn seldom(Effort { first, during_recovery, after_recovery }: Effort) -> Effort {
     Effort { first: first * one_in, during_recovery: during_recovery * one_in, after_recovery }
 }
 
-/// Explores cases on all cores; returns the figures and the failures.
-fn explore_all(cases: &[(Case, Effort)]) -> (Explored, Vec<Failure>) {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new((Explored::default(), Vec::new()));
-    let work = || {
-        while let Some((case, effort)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = explore(case, seldom(*effort));
-            let mut results = results.lock().expect("no worker panics");
-            match result {
-                Ok(explored) => results.0 += explored,
-                Err(failure) => results.1.push(failure),
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    results.into_inner().expect("no worker panics")
-}
-
 /// Explores cases and prints what that amounts to; returns how many failed.
 fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
-    let (explored, failures) = explore_all(cases);
-    for failure in &failures {
-        println!("{failure}");
-    }
+    let (explored, failed) =
+        on_all_cores(cases, |(case, effort)| explore(case, seldom(*effort)), |sum, explored| *sum += explored);
     let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
     let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations, .. } = explored;
     println!(
@@ -68,57 +34,50 @@ fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
         cases.len(),
     );
     assert!(devices.len() >= by_form(3, 2), "{name} accepts too few devices for this to show much");
-    failures.len()
+    failed
+}
+
+/// None of these cases may fail, which are reported by name.
+fn all_survive(all: impl IntoIterator<Item = (String, Vec<(Case, Effort)>)>) {
+    let failures: usize = all.into_iter().map(|(name, cases)| report(&name, &cases)).sum();
+    assert_eq!(failures, 0, "see the replay lines above");
 }
 
 #[test]
 fn no_scheme_loses_or_invents_anything_at_any_power_cut() {
-    let mut failures = 0;
-    for subject in subjects() {
-        let mut cases = power_cuts::cases(&subject.stack, seed());
-        cases.extend(power_cuts::cases_of_settings(&subject, seed()));
+    all_survive(subjects().into_iter().map(|subject| {
+        let settings = power_cuts::cases_of_settings(&subject, seed());
+        let cases = power_cuts::cases(&subject.stack, seed()).into_iter().chain(settings);
         // No multiple of how many patterns, devices or ways to tear there are, so that all of them
         // are met.
-        let step = by_form(crate::common::one_in(&subject.stack), 11);
-        let cases: Vec<_> = cases.into_iter().step_by(step).collect();
-        failures += report(&subject.stack.to_string(), &cases);
-    }
-    assert_eq!(failures, 0, "see the replay lines above");
+        let step = by_form(one_in(&subject.stack), 11);
+        (subject.stack.to_string(), cases.step_by(step).collect())
+    }));
 }
 
 #[test]
 fn a_log_that_is_divided_anew_all_the_time_survives_every_power_cut() {
-    let mut failures = 0;
-    for stack in crate::common::divided_anew() {
-        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(by_form(2, 5)).collect();
-        failures += report(&stack.to_string(), &cases);
-    }
-    assert_eq!(failures, 0, "see the replay lines above");
+    let some = |stack: &Stack| power_cuts::cases(stack, seed()).into_iter().step_by(by_form(2, 5)).collect();
+    all_survive(divided_anew().into_iter().map(|stack| (stack.to_string(), some(&stack))));
 }
 
 #[test]
 fn no_checkpoint_misleads_recovery_at_any_power_cut() {
-    let mut failures = 0;
-    for subject in subjects() {
-        let cases: Vec<_> =
-            power_cuts::cases_of_checkpoints(&subject, seed()).into_iter().step_by(by_form(1, 5)).collect();
-        if !cases.is_empty() {
-            failures += report(&format!("{} with checkpoints", subject.stack), &cases);
-        }
-    }
-    assert_eq!(failures, 0, "see the replay lines above");
+    let all = subjects().into_iter().map(|subject| {
+        let cases = power_cuts::cases_of_checkpoints(&subject, seed()).into_iter().step_by(by_form(1, 5));
+        (format!("{} with checkpoints", subject.stack), cases.collect::<Vec<_>>())
+    });
+    all_survive(all.filter(|(_, cases)| !cases.is_empty()));
 }
 
 #[test]
 fn the_healthy_canary_survives_every_power_cut() {
-    let cases: Vec<_> = canary_cases("none").into_iter().step_by(3).collect();
-    assert_eq!(report(canary::NAME, &cases), 0, "see the replay lines above");
-    for (name, key, value) in [("canary with a write buffer", "buffer", "3"), ("canary that levels wear", "level", "2")]
-    {
-        let stack = Stack::with(canary::NAME, [(key, value)]);
-        let cases: Vec<_> = power_cuts::cases(&stack, seed()).into_iter().step_by(5).collect();
-        assert_eq!(report(name, &cases), 0, "see the replay lines above");
-    }
+    let stacks = [("bug=none", 3), ("buffer=3", 5), ("level=2", 5)].map(|(setting, step)| {
+        let stack = format!("{}:{setting}", canary::NAME);
+        let cases = power_cuts::cases(&stack.parse().expect("a spelling"), seed());
+        (stack, cases.into_iter().step_by(step).collect())
+    });
+    all_survive(stacks);
 }
 
 fn canary_cases(bug: &str) -> Vec<(Case, Effort)> {

@@ -3,16 +3,12 @@
 
 use check::drivers::failing_flash;
 use check::{Case, DeviceSpec, Effort, Pattern, power_cuts};
-use ftl::{Cause, FlashOp, Stack};
+use ftl::{Cause, FlashOp};
 
-use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts, survive_faults};
 
-const MAPPINGS: [&str; 7] = ["page", "block", "fast", "superblock", "dftl", "waftl", "page+static+lru"];
+const STACKS: [&str; 7] = ["page", "block", "fast", "superblock", "dftl", "waftl", "page+static+lru"];
 const SEED: u64 = 20_261;
-
-fn stacks() -> impl Iterator<Item = Stack> {
-    MAPPINGS.into_iter().map(|stack| stack.parse().expect("a stack"))
-}
 
 /// Cases whose blocks are refreshed when their pages have been read once or twice.
 fn refreshed(cases: impl IntoIterator<Item = Case>) -> impl Iterator<Item = Case> {
@@ -24,7 +20,7 @@ fn refreshed(cases: impl IntoIterator<Item = Case>) -> impl Iterator<Item = Case
 
 #[test]
 fn reads_that_move_blocks_break_no_promise() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = refreshed(cases(&stack, SEED, by_form(5, 40)));
         let erases: u64 = cases.map(|case| passes(&case).tally.count(Cause::Refresh, FlashOp::Erase)).sum();
         assert!(erases > 10, "{stack}: {erases} erases");
@@ -34,7 +30,7 @@ fn reads_that_move_blocks_break_no_promise() {
 #[test]
 fn power_cuts_while_blocks_are_refreshed_lose_nothing() {
     let seldom = Effort { first: 5, during_recovery: 200, after_recovery: 400 };
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| Case { requests: 40, ..case });
         survive_cuts(refreshed(cases.step_by(by_form(3, 11))), seldom);
     }
@@ -42,7 +38,7 @@ fn power_cuts_while_blocks_are_refreshed_lose_nothing() {
 
 #[test]
 fn failing_flash_that_is_refreshed_keeps_what_it_can() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         survive_faults(refreshed(failing_flash::cases(&stack, &[Pattern::Mixed], 150, SEED)), FAILS_AND_CUTS);
     }
 }

@@ -4,9 +4,8 @@
 
 use check::drivers::failing_flash::{self, Rates};
 use check::{Effort, Pattern, power_cuts};
-use ftl::Stack;
 
-use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, survive_faults};
+use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts, survive_faults};
 
 const SEED: u64 = 20_264;
 
@@ -27,13 +26,9 @@ const STACKS: [&str; 14] = [
     "jtl:ram=2KiB+static:threshold=2",
 ];
 
-fn stacks() -> impl Iterator<Item = Stack> {
-    STACKS.into_iter().map(|stack| stack.parse().expect("a spelling"))
-}
-
 #[test]
 fn little_ram_breaks_no_promise() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = cases(&stack, SEED, by_form(7, 29));
         assert!(cases.len() > 10, "{stack}: {} cases", cases.len());
         cases.iter().map(passes).for_each(drop);
@@ -43,7 +38,7 @@ fn little_ram_breaks_no_promise() {
 #[test]
 fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
     let seldom = Effort { first: 3, during_recovery: 200, after_recovery: 400 };
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(by_form(5, 11));
         survive_cuts(cases.map(|(case, _)| case), seldom);
     }
@@ -51,7 +46,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_nothing_else() {
 
 #[test]
 fn little_ram_survives_failing_flash() {
-    for stack in stacks() {
+    for stack in stacks(&STACKS) {
         for rates in [FAILS_AND_CUTS, Rates { program: 60, erase: 30, read: 300, ..Rates::default() }] {
             survive_faults(failing_flash::cases(&stack, &[Pattern::Mixed, Pattern::Uniform], 200, SEED), rates);
         }
