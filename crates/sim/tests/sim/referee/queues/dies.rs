@@ -251,13 +251,14 @@ impl Queues {
         waiting
     }
 
-    /// Those with the same standing may run side by side. Where there is no order of classes, reads
-    /// that the host waits for have their own if any operation lets them pass.
+    /// Those with the same standing may run side by side: those that let the same pass. In an order
+    /// of classes their place there says so. Without one, reads that the host waits for have their
+    /// own if any operation lets them pass.
     fn standing(&self, node: Node) -> (Kind, bool, bool, usize) {
         let operation = self.operation(node);
         let has_own = self.rules.has_precedence() && !self.rules.has_order();
-        let is_awaited_read = has_own && operation.is_awaited_read();
-        (operation.kind, is_awaited_read, self.yields(operation), self.place_in_order(operation))
+        let (is_awaited_read, yields) = (has_own && operation.is_awaited_read(), has_own && self.yields(operation));
+        (operation.kind, is_awaited_read, yields, self.place_in_order(operation))
     }
 
     /// What is taken up together: the first, and of the same kind and standing the first of each
