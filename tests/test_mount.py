@@ -152,8 +152,16 @@ def test_what_fat_has_not_is_refused_and_what_it_has_works(tmp_path: Path) -> No
         mount.check()
 
 
-def test_what_was_synced_survives_kill_9_and_the_file_system_is_whole(tmp_path: Path) -> None:
-    with Mount(tmp_path, "fast+saw", "48MiB") as mount:
+@pytest.mark.parametrize(
+    ("ftl", "preset", "capacity"),
+    [
+        pytest.param("fast+saw", "slc-small", "48MiB", id="slc-small"),
+        pytest.param("page+saw", "7450-like", "96MiB", id="7450-like"),
+        pytest.param("dftl:cmt=64KiB+saw", "p5520-like", "96MiB", id="p5520-like"),
+    ],
+)
+def test_what_was_synced_survives_kill_9(tmp_path: Path, ftl: str, preset: str, capacity: str) -> None:
+    with Mount(tmp_path, ftl, capacity, preset=preset) as mount:
         mount.start("--format")
         safe: dict[str, bytes] = {}
         for kill in range(KILLS):
