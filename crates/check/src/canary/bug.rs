@@ -87,12 +87,6 @@ named! {
         LeakedByRecovery = "leaked-by-recovery",
         /// Of a page that lies twice recovery gives one up without reading the other.
         UnreadTwin = "unread-twin",
-        /// A flush leaves the page that came last in RAM.
-        UnflushedPage = "unflushed-page",
-        /// Pages wait in RAM, and nobody is told.
-        UndeclaredBuffer = "undeclared-buffer",
-        /// More pages wait in RAM than anybody is told.
-        UnderstatedBuffer = "understated-buffer",
     }
 }
 
@@ -129,30 +123,19 @@ impl Bug {
                 | Self::LevellerErasesFirst
         )
     }
-
-    /// Whether it is one of a write buffer.
-    pub(super) fn needs_a_buffer(self) -> bool {
-        self >= Self::UnflushedPage
-    }
 }
 
-/// The bug, the room of the buffer, and at every how many writes wear is levelled, as settings ask
-/// for it.
-pub(super) fn chosen(settings: &Settings) -> Result<(Bug, usize, usize), ConfigError> {
-    let name = settings.get("bug").map_or("none", String::as_str);
-    if let Some(key) = settings.keys().find(|key| !["bug", "buffer", "level"].contains(&key.as_str())) {
-        return Err(ConfigError(format!(
-            "canary.{key}: the canary has no parameter {key}; it has bug, buffer and level"
-        )));
+/// The bug, and at every how many writes wear is levelled, as settings ask for it.
+pub(super) fn chosen(settings: &Settings) -> Result<(Bug, usize), ConfigError> {
+    if let Some(key) = settings.keys().find(|key| !["bug", "level"].contains(&key.as_str())) {
+        return Err(ConfigError(format!("canary.{key}: the canary has no parameter {key}; it has bug and level")));
     }
+    let name = settings.get("bug").map_or("none", String::as_str);
     let bug = value_of(&Bug::ALL, name)
         .ok_or_else(|| ConfigError(format!("canary.bug = {name}: must be one of {}", names(&Bug::ALL))))?;
-    let number = |key: &str, needs: bool, example: usize, of: &str| {
-        settings.get(key).map_or(Ok(if needs { example } else { 0 }), |text| {
-            let why = format!("canary.{key} = {text}: must be a number of {of}, for example {example}");
-            text.parse().map_err(|_| ConfigError(why))
-        })
-    };
-    let room = number("buffer", bug.needs_a_buffer(), 3, "pages")?;
-    Ok((bug, room, number("level", bug.needs_levelling(), 2, "writes")?))
+    let level = settings.get("level").map_or(Ok(if bug.needs_levelling() { 2 } else { 0 }), |text| {
+        let why = format!("canary.level = {text}: must be a number of writes, for example 2");
+        text.parse().map_err(|_| ConfigError(why))
+    })?;
+    Ok((bug, level))
 }

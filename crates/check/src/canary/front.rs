@@ -34,6 +34,8 @@ named! {
         SparedTrim = "spared-trim",
         /// Pages wait in RAM, and nobody is told.
         Undeclared = "undeclared",
+        /// More pages wait in RAM than anybody is told.
+        Understated = "understated",
     }
 }
 
@@ -162,6 +164,11 @@ impl<D: Device> Mapping<D> for Broken<D> {
     }
 
     fn buffered(&self) -> Buffered {
-        if self.bug == BufferBug::Undeclared { Buffered::default() } else { self.drive.buffered() }
+        let buffered = self.drive.buffered();
+        match self.bug {
+            BufferBug::Undeclared => Buffered::default(),
+            BufferBug::Understated => Buffered { capacity_pages: 1, pages: buffered.pages.min(1), clean_pages: 0 },
+            _ => buffered,
+        }
     }
 }

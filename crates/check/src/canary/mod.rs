@@ -13,9 +13,8 @@
 //! In front of any stack there may be a buffer of the same kind, `canary-buffer`
 //! (`canary/front.rs`).
 //!
-//! With `buffer=3`, or a bug of a write buffer, this many pages wait in RAM before they are written
-//! (`canary/buffer.rs`). With `level=2`, or a bug of a leveller, wear is levelled at every so many
-//! writes (`canary/levelling.rs`).
+//! With `level=2`, or a bug of a leveller, wear is levelled at every so many writes
+//! (`canary/levelling.rs`).
 //!
 //! A trimmed page keeps its data until a flush. The flush writes the translation page of every
 //! logical page that was trimmed since the last one, and of no other; a translation page has two
@@ -34,13 +33,12 @@ use std::hash::BuildHasher;
 
 use flash::{Geometry, Lpn, Page, PageData, Pbn, Ppn, Role};
 use ftl::{
-    AnyDevice, BrokenInvariant, Buffered, Cause, ConfigError, Drive, FileEvent, FlashOp, FlashPort, Footprint,
-    FtlError, Label, Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
+    AnyDevice, BrokenInvariant, Cause, ConfigError, Drive, FileEvent, FlashOp, FlashPort, Footprint, FtlError, Label,
+    Layout, Mapping, Nanos, RecoverError, RelocateOutcome, Request, Settings, Stack, WearQuery,
 };
 
 use crate::stamp::Stamp;
 
-mod buffer;
 mod bug;
 mod front;
 mod levelling;
@@ -65,8 +63,7 @@ pub fn settings_in(stack: &Stack) -> Result<Option<&Settings>, ConfigError> {
     Ok(Some(&stack.mapping.settings))
 }
 
-/// Builds a canary with the bug that `settings` name under `bug`, or without one, and with the
-/// buffer that they name.
+/// Builds a canary with the bug that `settings` name under `bug`, or without one.
 pub fn create(settings: &Settings, layout: &Layout) -> Result<Drive<AnyDevice>, ConfigError> {
     Ok(Drive::new(Box::new(Canary::format(layout, settings)?), layout))
 }
@@ -106,9 +103,6 @@ struct Canary {
     valid: Vec<bool>,
     whims: RandomState,
     events: u64,
-    /// Pages that wait in RAM, at most this many.
-    waiting: Vec<(Lpn, Stamp)>,
-    room: usize,
     erases: Vec<u32>,
     /// Wear is levelled at every so many writes; 0 for never.
     level_every: usize,
@@ -123,7 +117,7 @@ impl Canary {
                 "canary: fills no blocks up; leave volatile and paired out of the geometry".into(),
             ));
         }
-        let (bug, room, level_every) = bug::chosen(settings)?;
+        let (bug, level_every) = bug::chosen(settings)?;
         let usable = (layout.good_blocks.len() as u64).saturating_sub(SPARE_BLOCKS);
         let capacity = usable * u64::from(layout.geometry.pages_per_block());
         let translation_pages = layout.logical_pages.div_ceil(ENTRIES_PER_PAGE);
@@ -146,8 +140,6 @@ impl Canary {
             valid: vec![false; layout.geometry.pages() as usize],
             whims: RandomState::new(),
             events: 0,
-            waiting: Vec::new(),
-            room,
             erases: vec![0; layout.geometry.blocks() as usize],
             level_every,
             writes: 0,
@@ -286,7 +278,6 @@ impl Canary {
     /// Pages are trimmed; their data stay where they are until a flush.
     fn forget_until_flush(&mut self, request: &Request) {
         for (_, lpn) in request.lpns() {
-            self.waiting.retain(|&(waiting, _)| waiting != lpn);
             if self.map[lpn.index()].is_some() && self.life[lpn.index()] == Life::Live {
                 self.life[lpn.index()] = Life::Pending;
             }
@@ -310,10 +301,6 @@ impl Mapping<AnyDevice> for Canary {
         out: &mut [PageData],
     ) -> Result<(), FtlError> {
         for (i, lpn) in request.lpns() {
-            if let Some(stamp) = self.waiting_version(lpn) {
-                out[i] = stamp.into();
-                continue;
-            }
             out[i] = match self.map[lpn.index()] {
                 Some(ppn) if self.life[lpn.index()] == Life::Live => flash.read(ppn)?.data,
                 _ => PageData::default(),
@@ -328,10 +315,6 @@ impl Mapping<AnyDevice> for Canary {
         request: &Request,
         data: &[PageData],
     ) -> Result<(), FtlError> {
-        if self.room > 0 {
-            self.buffer(flash, request, data)?;
-            return self.level(flash);
-        }
         let mut first = None;
         for (i, lpn) in request.lpns() {
             let to = self.place(flash)?;
@@ -357,7 +340,6 @@ impl Mapping<AnyDevice> for Canary {
     }
 
     fn flush(&mut self, flash: &mut FlashPort<AnyDevice>) -> Result<(), FtlError> {
-        self.write_down(flash, usize::from(self.bug == Bug::UnflushedPage))?;
         flash.with_cause(Cause::Mapping, |flash| self.write_trims_down(flash))
     }
 
@@ -383,10 +365,6 @@ impl Mapping<AnyDevice> for Canary {
         self.free.iter().try_for_each(|&pbn| {
             BrokenInvariant::unless(flash.chip().next_page(pbn) == 0, "I1", || format!("{pbn} is free but not erased"))
         })
-    }
-
-    fn buffered(&self) -> Buffered {
-        self.declared()
     }
 
     fn footprint(&self) -> Footprint {

@@ -4,7 +4,8 @@
 use check::canary::{Bug, NAME};
 use check::torture::campaign::Campaign;
 use check::{Case, Failure, Fault, Nature, Promise, run_case};
-use ftl::Stack;
+
+use crate::common::stacks;
 
 const SEED: u64 = 7;
 
@@ -92,20 +93,11 @@ fn the_healthy_canary_passes_everything() {
 /// promise.
 #[test]
 fn the_healthy_canary_with_a_write_buffer_or_a_leveller_passes_as_well() {
-    for settings in [&[("buffer", "3")][..], &[("level", "2")], &[("level", "3"), ("buffer", "2")]] {
+    for stack in stacks(&["canary+canary-buffer:pages=3", "canary:level=2", "canary:level=3+canary-buffer:pages=2"]) {
         for case in Campaign::of_canary(SEED).defaults().cases.iter().step_by(5) {
-            let stack = Stack::with(NAME, settings.iter().copied());
+            let stack = stack.clone();
             run_case(&Case { stack, ..case.clone() }).unwrap_or_else(|failure| panic!("{failure}"));
         }
-    }
-}
-
-/// A scheme that buffers without saying so is checked as one that does not.
-#[test]
-fn a_buffer_that_is_not_declared_does_not_add_up() {
-    for name in ["unflushed-page", "undeclared-buffer", "understated-buffer"] {
-        let failure = failures(name).into_iter().next().unwrap_or_else(|| panic!("{name}: nobody noticed"));
-        assert_eq!(failure.promise(), Some(Promise::CountsAddUp), "{name}: {failure}");
     }
 }
 

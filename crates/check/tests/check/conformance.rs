@@ -130,15 +130,3 @@ fn a_stack_that_asks_for_no_hint_does_the_same_with_hints_as_without() {
         assert!(tried > 3, "{}: {tried} cases show nothing", subject.stack);
     }
 }
-
-/// `FTLKIT_REPLAY='check::replay …' cargo test -p ftlkit-check replay -- --nocapture` runs one case
-/// again.
-#[test]
-fn replay() {
-    let Ok(line) = std::env::var("FTLKIT_REPLAY") else { return };
-    let case: Case = line.parse().unwrap_or_else(|error| panic!("FTLKIT_REPLAY: {error}"));
-    match run_case(&case) {
-        Ok(outcome) => println!("passes: {} flash operations", outcome.flash_operations()),
-        Err(failure) => panic!("{failure}"),
-    }
-}

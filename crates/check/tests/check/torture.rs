@@ -97,9 +97,14 @@ fn the_same_seed_draws_the_same_trials() {
 #[test]
 fn planted_bugs_are_found_and_set_aside() {
     let is_drawn = |bug: Bug| bug != Bug::None && !bug.needs_a_decayed_page();
-    for (bug, name) in Bug::ALL.into_iter().filter(|(bug, _)| is_drawn(*bug)) {
-        let mut torture =
-            Torture::new(Options { seed: 5, swarm: bug.needs_to_be_told(), ..canary_with(name) }).expect("the canary");
+    let own = Bug::ALL.into_iter().filter(|(bug, _)| is_drawn(*bug));
+    let own = own.map(|(bug, name)| (name, bug.needs_to_be_told(), canary_with(name)));
+    let of_a_buffer = ["unflushed", "spared-trim", "undeclared", "understated"].map(|name| {
+        let stacks = crate::common::stacks(&[&format!("canary+canary-buffer:bug={name}")]);
+        (name, false, Options { stacks, ..Options::default() })
+    });
+    for (name, swarm, options) in own.chain(of_a_buffer) {
+        let mut torture = Torture::new(Options { seed: 5, swarm, ..options }).expect("the canary");
         // A bug that only a cut shows waits for the right device; others are found by the first
         // trials.
         run(&mut torture, 4_000);
