@@ -27,7 +27,7 @@ pub use case::schedule::FaultSchedule;
 pub use case::swarm::Swarm;
 pub use case::test_case::{Case, Prefill, REPLAY};
 pub use case::workload::{Pattern, Workload};
-pub use drivers::explorer::{Effort, Explored, explore, explore_within};
+pub use drivers::explorer::{Effort, explore, explore_within};
 pub use drivers::faults::run_with_faults;
 pub use drivers::faults::{FaultRun, FaultRunReport};
 pub use drivers::geometries;

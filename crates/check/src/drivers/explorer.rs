@@ -19,7 +19,6 @@
 //! operations of one request.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Faulty, Tear};
 use ftl::Layout;
@@ -35,9 +34,10 @@ use crate::drivers::session::Session;
 use crate::inject::cut_sampler::CutSampler;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::report::black_box;
-use crate::report::coverage::{Phase, StateCoverage};
+use crate::report::coverage::Phase;
 use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::{Outcome, Recorder, Step, Tape};
+use crate::report::stats::TrialStats;
 use crate::stamp::Stamp;
 
 /// How many cuts are tried.
@@ -51,38 +51,16 @@ pub struct Effort {
     pub after_recovery: u32,
 }
 
-/// What an exploration amounts to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Explored {
-    /// Host requests of the workload.
-    pub requests: u64,
-    /// Programs and erases of the workload, at each of which the power was cut in four ways, or in
-    /// a sample of these.
-    pub cut_points: u64,
-    /// Power cuts that came alone.
-    pub single_cuts: u64,
-    /// Power cuts that came on top of another: during its recovery, or after.
-    pub second_cuts: u64,
-    /// Power cuts of both kinds by how far the operation got, in the order of [`Tear::ALL`].
-    pub tears: [u64; 4],
-    /// Recoveries that were gone through to the end.
-    pub recoveries: u64,
-    /// Flash operations over all runs.
-    pub flash_operations: u64,
-    /// What the scheme went through.
-    pub states: StateCoverage,
-}
-
 /// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the
 /// failure.
-pub fn explore(case: &Case, effort: Effort) -> Result<Explored, Failure> {
+pub fn explore(case: &Case, effort: Effort) -> Result<TrialStats, Failure> {
     explore_within(case, effort, u64::MAX)
 }
 
 /// The same, with cuts passed over where those before have taken more than their share of this many
 /// flash operations: a hundredth of it for a hundredth of the requests. What comes of a cut is
 /// lived through to the end, so that somewhat more may be done.
-pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Explored, Failure> {
+pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<TrialStats, Failure> {
     run(case, Choice::All(effort), operations).map(|(explored, _)| explored)
 }
 
@@ -107,15 +85,10 @@ struct Trail {
     cuts: RefCell<Vec<Cut>>,
 }
 
-fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(Explored, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
+fn run(case: &Case, choice: Choice<'_>, operations: u64) -> Result<(TrialStats, Outcome), Failure> {
     let trail = Trail { place: Cell::new(FailurePoint::Format), cuts: RefCell::default() };
-    let whole = AssertUnwindSafe(|| Explorer::new(case, choice, &trail)?.explore(operations));
-    let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
-    result.map_err(|fault| {
-        let case = Case { schedule: FaultSchedule::PowerCuts(trail.cuts.take()), ..case.clone() };
-        Failure::new(&case, trail.place.get(), fault)
-    })
+    let whole = || Explorer::new(case, choice, &trail)?.explore(operations);
+    Failure::caught(case, &trail.place, whole, || FaultSchedule::PowerCuts(trail.cuts.take()))
 }
 
 struct Explorer<'a> {
@@ -123,7 +96,7 @@ struct Explorer<'a> {
     layout: Layout,
     choice: Choice<'a>,
     trail: &'a Trail,
-    explored: Explored,
+    explored: TrialStats,
     /// Flash operations beyond which no cut is tried for the time being.
     allowed: u64,
     /// Whether the cuts to be replayed have been reached.
@@ -134,10 +107,10 @@ impl<'a> Explorer<'a> {
     fn new(case: &'a Case, choice: Choice<'a>, trail: &'a Trail) -> Result<Self, Fault> {
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
         let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        Ok(Self { case, layout, choice, trail, explored: Explored::default(), allowed: u64::MAX, reached: false })
+        Ok(Self { case, layout, choice, trail, explored: TrialStats::default(), allowed: u64::MAX, reached: false })
     }
 
-    fn explore(mut self, operations: u64) -> Result<(Explored, Outcome), Fault> {
+    fn explore(mut self, operations: u64) -> Result<(TrialStats, Outcome), Fault> {
         let case = self.case;
         let first = self.effort(0).first;
         let tape = Tape::new(self.sampler(), first);
@@ -154,7 +127,7 @@ impl<'a> Explorer<'a> {
             self.allowed = (operations / u64::from(case.requests.max(1))).saturating_mul(u64::from(number) + 1);
             session.begin(operation)?;
             for (at, step) in tape.take() {
-                self.cut_at(at, &step, session.allowed(), first)?;
+                self.cut_at(at, &step, &session.oracle, first)?;
             }
             self.trail.place.set(place);
             session.acknowledge()?;
@@ -183,7 +156,7 @@ impl<'a> Explorer<'a> {
             return Ok(());
         }
         black_box::stage_cut(cut.tear, None);
-        self.after(cut, session.flash(), session.allowed())
+        self.after(cut, session.cut(), &session.oracle)
     }
 
     /// Cuts the power at an operation in the ways that are to be tried.
@@ -202,8 +175,8 @@ impl<'a> Explorer<'a> {
     fn after(&mut self, cut: Cut, flash: Faulty<Stamp>, allowed: &CrashOracle) -> Result<(), Fault> {
         self.trail.cuts.borrow_mut().push(cut);
         let depth = self.trail.cuts.borrow().len();
-        *(if depth == 1 { &mut self.explored.single_cuts } else { &mut self.explored.second_cuts }) += 1;
-        self.explored.tears[cut.tear as usize] += 1;
+        self.explored.second_cuts += u64::from(depth > 1);
+        self.explored.count(flash::Fault::Cut(cut.tear));
         self.reached |= matches!(self.choice, Choice::These(cuts) if cuts.len() == depth);
         self.life(depth, flash, allowed)?;
         self.trail.cuts.borrow_mut().pop();
@@ -216,8 +189,8 @@ impl<'a> Explorer<'a> {
         self.explored.states.found(depth, &flash);
         let tape = Tape::new(self.sampler(), effort.during_recovery);
         self.at("recovery");
-        let recorder = Recorder::onto(flash, Some(tape.clone()));
-        let mut session = Session::recover(self.case, &self.layout, recorder, allowed.clone())?;
+        let recorder = Recorder::onto(flash, tape.clone());
+        let mut session = Session::after_cut(self.case, &self.layout, recorder, allowed.clone())?;
         let recovery = tape.take();
         tape.try_one_in(effort.after_recovery);
         self.at("the invariants after recovery");
@@ -232,7 +205,7 @@ impl<'a> Explorer<'a> {
             self.at("a request after recovery");
             session.begin(operation)?;
             for (at, step) in tape.take() {
-                self.cut_at(at, &step, session.allowed(), effort.after_recovery)?;
+                self.cut_at(at, &step, &session.oracle, effort.after_recovery)?;
             }
             self.at("a request after recovery");
             session.acknowledge()?;

@@ -7,7 +7,6 @@
 //! takes, and everything is read back.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ftl::{FlashOp, Layout, Nanos};
 use random::{SeededRng, derive};
@@ -50,14 +49,8 @@ pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
 }
 
 fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let place = Cell::new(FailurePoint::Format);
-    let run = AssertUnwindSafe(|| Trial::new(case, &place)?.all());
-    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
-    result.map_err(|fault| {
-        let case = Case { schedule: FaultSchedule::IdleTime, ..case.clone() };
-        Failure::new(&case, place.get(), fault)
-    })
+    Failure::caught(case, &place, || Trial::new(case, &place)?.all(), || FaultSchedule::IdleTime)
 }
 
 struct Trial<'a> {

@@ -11,8 +11,6 @@
 //! On the smallest device every second cut during recovery is tried; elsewhere, and after recovery,
 //! a sample.
 
-use std::ops::AddAssign;
-
 use flash::ProgramOrder;
 use ftl::{Layout, Stack};
 use random::derive;
@@ -20,7 +18,7 @@ use random::derive;
 use crate::case::device_spec::DeviceSpec;
 use crate::case::test_case::{Case, Prefill};
 use crate::case::workload::{Pattern, Workload};
-use crate::drivers::explorer::{Effort, Explored};
+use crate::drivers::explorer::Effort;
 use crate::drivers::geometries;
 use crate::drivers::session::create;
 use crate::drivers::variants::{Subject, seed_name};
@@ -131,17 +129,4 @@ fn case(stack: &Stack, device: &DeviceSpec, pattern: Pattern, prefill: Prefill, 
         hints: prefill == Prefill::Full,
         ..Case::new(stack, device, geometries::largest_capacity(device, build)?, workload)
     })
-}
-
-impl AddAssign for Explored {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.cut_points += other.cut_points;
-        self.single_cuts += other.single_cuts;
-        self.second_cuts += other.second_cuts;
-        self.tears.iter_mut().zip(other.tears).for_each(|(all, more)| *all += more);
-        self.recoveries += other.recoveries;
-        self.flash_operations += other.flash_operations;
-        self.states |= other.states;
-    }
 }

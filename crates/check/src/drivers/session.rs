@@ -1,20 +1,20 @@
 //! One stretch of a scheme's life with the power on: from format or recovery to the next cut.
 //!
 //! A session does requests in two halves, so that the explorer can stage power cuts in between with
-//! the request still in flight: [`Session::begin`] has the scheme serve it,
-//! [`Session::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
+//! the request still in flight: [`Driver::begin`] has the scheme serve it,
+//! [`Driver::acknowledge`] is the host hearing of it. The oracle is that of `crash_oracle.rs`.
 
 use flash::{Chip, FaultPlan, Faulty, Full};
 use ftl::{AnyDevice, ConfigError, Drive, FlashPort, Layout, RecoverError, Stack, registry};
 
 use crate::canary;
-use crate::case::operation::{Extent, Operation};
+use crate::case::operation::Extent;
 use crate::case::test_case::Case;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::oracle::crash_oracle::CrashOracle;
 use crate::report::failure::Fault;
-use crate::report::recorder::{Outcome, Recorder, Tape};
+use crate::report::recorder::{Recorder, Tape};
 use crate::stamp::Stamp;
 
 /// Builds a stack for an erased device: `canary`, or one of the registry's, perhaps behind
@@ -46,18 +46,18 @@ pub fn recover(
 }
 
 /// A scheme at work, and what the host knows of its pages.
-pub(crate) struct Session(Driver<CrashOracle>);
+pub(crate) type Session = Driver<CrashOracle>;
 
 impl Session {
     /// A freshly formatted device that records to a tape.
     pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
-        let device = CheckedFlash::new(Recorder::new(chip, Some(tape.clone()))).timed(FixedTimes::default());
+        let device = CheckedFlash::new(Recorder::new(chip, tape.clone())).timed(FixedTimes::default());
         let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.volatile_pages());
-        Ok(Self(Driver::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)?))
+        Self::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)
     }
 
     /// A device after a power cut, with what its pages may hold; recovered, not yet looked at.
-    pub(crate) fn recover(
+    pub(crate) fn after_cut(
         case: &Case,
         layout: &Layout,
         recorder: Recorder,
@@ -65,61 +65,31 @@ impl Session {
     ) -> Result<Self, Fault> {
         let device = CheckedFlash::new(recorder).timed(FixedTimes::default());
         let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
-        Ok(Self(Driver::start(device, case, start, |_| allowed)?))
-    }
-
-    /// What pages may hold if the power is cut now.
-    pub(crate) fn allowed(&self) -> &CrashOracle {
-        &self.0.oracle
-    }
-
-    /// What has been done since the power came on.
-    pub(crate) fn outcome(&self) -> Outcome {
-        self.0.outcome()
+        Self::start(device, case, start, |_| allowed)
     }
 
     /// The flash as a power cut between two operations leaves it, with the power on again.
-    pub(crate) fn flash(&self) -> Faulty<Stamp> {
-        let mut flash = self.0.flash().chip().as_chip::<CheckedFlash<Recorder>>().flash().flash().clone();
+    pub(crate) fn cut(&self) -> Faulty<Stamp> {
+        let mut flash = self.flash().chip().as_chip::<CheckedFlash<Recorder>>().flash().flash().clone();
         flash.cut_power();
         flash.restore_power(FaultPlan::default());
         flash
     }
 
-    /// Has the scheme serve a request that the host does not hear of yet.
-    pub(crate) fn begin(&mut self, operation: Operation) -> Result<(), Fault> {
-        self.0.begin(operation)
-    }
-
-    /// The host hears of the request.
-    pub(crate) fn acknowledge(&mut self) -> Result<(), Fault> {
-        self.0.acknowledge()
-    }
-
-    /// Begins an operation and acknowledges it.
-    pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), Fault> {
-        self.0.apply(operation)
-    }
-
     /// After recovery: reads every page, which must hold what is allowed; that is the truth from
     /// now on.
     pub(crate) fn observe_everything(&mut self) -> Result<(), Fault> {
-        let all = Extent::whole(self.0.oracle.logical_pages());
-        let content = self.0.read(all).map_err(Fault::Stopped)?.to_vec();
+        let all = Extent::whole(self.oracle.logical_pages());
+        let content = self.read(all).map_err(Fault::Stopped)?.to_vec();
         for (lpn, got) in all.lpns().zip(content) {
-            self.0.oracle.observe(lpn, got).map_err(Fault::WrongContent)?;
+            self.oracle.observe(lpn, got).map_err(Fault::WrongContent)?;
         }
-        Ok(self.0.oracle.end_observation()?)
+        Ok(self.oracle.end_observation()?)
     }
 
     /// Reads every page, which must hold the last write, and asks for the scheme's invariants.
     pub(crate) fn settle(&mut self) -> Result<(), Fault> {
-        self.0.compare(Extent::whole(self.0.oracle.logical_pages()))?;
-        self.0.check()
-    }
-
-    /// Asks the scheme for its invariants, and audits the counts.
-    pub(crate) fn check(&mut self) -> Result<(), Fault> {
-        self.0.check()
+        self.compare(Extent::whole(self.oracle.logical_pages()))?;
+        self.check()
     }
 }

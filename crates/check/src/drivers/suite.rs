@@ -11,7 +11,6 @@
 //! need.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ftl::{AnyDevice, ConfigError, Drive, Layout};
 
@@ -51,7 +50,6 @@ pub fn run_with(
     case: &Case,
     build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
 ) -> Result<Outcome, Failure> {
-    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let mut hashes = Vec::new();
     let outcome = guarded(case, &build, &mut |_, hash| {
         hashes.push(hash);
@@ -78,12 +76,11 @@ fn guarded(
     watch: Watch<'_>,
 ) -> Result<Outcome, Failure> {
     let place = Cell::new(FailurePoint::Format);
-    let run = AssertUnwindSafe(|| {
+    let run = || {
         let host = format(case, build)?;
         Run { host, case, place: &place, watch, step: 0 }.all()
-    });
-    let result = catch_unwind(run).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
-    result.map_err(|fault| Failure::new(case, place.get(), fault))
+    };
+    Failure::caught(case, &place, run, || case.schedule.clone())
 }
 
 fn format(case: &Case, build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>) -> Result<Host, Fault> {

@@ -1,12 +1,15 @@
 //! What a case can find, sorted by the promise that was broken, and the line that finds it again.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::FlashError;
 use ftl::{BrokenInvariant, ConfigError, FtlError, Nanos, RecoverError};
 
 use crate::case::operation::Operation;
+use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
 use crate::oracle::crash_oracle::WentBack;
 use crate::oracle::exact::Mismatch;
@@ -144,6 +147,19 @@ impl From<RecoverError> for Fault {
 }
 
 impl Failure {
+    /// Runs a case, if it is possible; a panic is a fault like any other. A failure lies at `place`
+    /// and has what `schedule` is then.
+    pub(crate) fn caught<T>(
+        case: &Case,
+        place: &Cell<FailurePoint>,
+        run: impl FnOnce() -> Result<T, Fault>,
+        schedule: impl FnOnce() -> FaultSchedule,
+    ) -> Result<T, Self> {
+        case.validate().map_err(|why| Self::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
+        let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
+        result.map_err(|fault| Self::new(&Case { schedule: schedule(), ..case.clone() }, place.get(), fault))
+    }
+
     /// A failure of a case, with the requests after the place cut off.
     pub(crate) fn new(case: &Case, place: FailurePoint, fault: Fault) -> Self {
         let requests = match place {

@@ -8,4 +8,5 @@ pub(crate) mod failure;
 pub(crate) mod history;
 pub(crate) mod leak;
 pub(crate) mod recorder;
+pub(crate) mod stats;
 pub(crate) mod wording;

@@ -106,17 +106,17 @@ impl Tape {
 /// A chip whose programs and erases are recorded.
 pub(crate) struct Recorder {
     flash: Faulty<Stamp>,
-    tape: Option<Tape>,
+    tape: Tape,
 }
 
 impl Recorder {
     /// A recorder around a fresh chip.
-    pub(crate) fn new(chip: Chip<Full<Stamp>>, tape: Option<Tape>) -> Self {
+    pub(crate) fn new(chip: Chip<Full<Stamp>>, tape: Tape) -> Self {
         Self::onto(Faulty::new(chip, FaultPlan::default()), tape)
     }
 
-    /// A recorder that writes to a tape, if there is one.
-    pub(crate) fn onto(flash: Faulty<Stamp>, tape: Option<Tape>) -> Self {
+    /// A recorder around a chip as it is.
+    pub(crate) fn onto(flash: Faulty<Stamp>, tape: Tape) -> Self {
         Self { flash, tape }
     }
 
@@ -126,9 +126,7 @@ impl Recorder {
     }
 
     fn record(&self, mutation: impl FnOnce() -> Mutation) {
-        if let Some(tape) = &self.tape {
-            tape.record(|| Step { before: self.flash.clone(), mutation: mutation() });
-        }
+        self.tape.record(|| Step { before: self.flash.clone(), mutation: mutation() });
     }
 }
 

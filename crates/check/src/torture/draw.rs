@@ -10,9 +10,9 @@ use flash::{Fault, FaultPlan, Tear};
 use ftl::{FlashOp, registry};
 use random::SeededRng;
 
+use super::TrialStats;
 use super::choices::{self, Kind, Plan, TrialSpace};
 use super::coverage::{Answers, Coverage, Question};
-use super::stats::TrialStats;
 use crate::case::test_case::Case;
 use crate::drivers::explorer::explore_within;
 use crate::drivers::faults::{FaultRun, run_with_faults};
@@ -64,8 +64,7 @@ impl Drawn {
         let case = self.case.clone();
         match self.kind {
             Kind::Conformance => run_case(&case).map(|outcome| TrialStats::of_case(&case, &outcome)),
-            Kind::PowerCuts => explore_within(&case, self.plan.effort, self.cuts_operations)
-                .map(|explored| TrialStats::of_cuts(&explored)),
+            Kind::PowerCuts => explore_within(&case, self.plan.effort, self.cuts_operations),
             Kind::FailingFlash => self.failing_flash(&case),
             Kind::Combined => self.combined(&case),
         }
@@ -87,11 +86,11 @@ impl Drawn {
     /// it fits.
     fn failing_flash(&mut self, case: &Case) -> Result<TrialStats, Failure> {
         let calm = run_with_faults(case, &FaultRun { records: true, ..FaultRun::default() })?;
-        let mut tried = TrialStats::of_faults(&calm);
+        let mut tried = calm.tried;
         for _ in 0..FAULT_RUNS {
             let plan = if self.plan.is_single { self.one_fault(&calm.operations) } else { self.faults() };
             let fault_run = FaultRun { plan, endurance: self.endurance(), ..FaultRun::default() };
-            tried += TrialStats::of_faults(&run_with_faults(case, &fault_run)?);
+            tried += run_with_faults(case, &fault_run)?.tried;
         }
         Ok(tried)
     }
@@ -110,13 +109,12 @@ impl Drawn {
     fn combined(&mut self, case: &Case) -> Result<TrialStats, Failure> {
         let fault_run = FaultRun { plan: self.faults(), endurance: self.endurance(), records: true };
         let first = run_with_faults(case, &fault_run)?;
-        let mut tried = TrialStats::of_faults(&first);
+        let mut tried = first.tried;
         let changes: Vec<_> = (0_u64..).zip(&first.operations).filter(|&(_, &op)| op != FlashOp::Read).collect();
         for _ in 0..if changes.is_empty() { 0 } else { FAULT_RUNS } {
             let mut plan = fault_run.plan.clone();
             plan.at.insert(self.of(&changes).0, Fault::Cut(self.of(&Tear::ALL)));
-            tried +=
-                TrialStats::of_faults(&run_with_faults(case, &FaultRun { plan, records: false, ..fault_run.clone() })?);
+            tried += run_with_faults(case, &FaultRun { plan, records: false, ..fault_run.clone() })?.tried;
         }
         Ok(tried)
     }

@@ -35,14 +35,13 @@ mod choices;
 mod coverage;
 mod draw;
 pub(crate) mod shrink;
-pub(crate) mod stats;
 
+pub use crate::report::stats::{Faults, Tears, TrialStats};
 pub use choices::Kind;
 use choices::TrialSpace;
 use coverage::Coverage;
 pub use coverage::Covered;
 use draw::Drawn;
-pub use stats::{Faults, Tears, TrialStats};
 
 /// Pages of the largest device: what a trial costs grows with their square.
 const MOST_PAGES: u32 = 2_000;

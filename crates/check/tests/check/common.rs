@@ -7,9 +7,10 @@ use std::thread;
 
 use check::drivers::failing_flash::Rates;
 use check::drivers::variants::Subject;
+use check::torture::TrialStats;
 use check::torture::campaign::Campaign;
 use check::{
-    Case, DeviceSpec, Effort, Explored, Failure, FaultRun, Outcome, Pattern, Workload, explore, geometries, run_case,
+    Case, DeviceSpec, Effort, Failure, FaultRun, Outcome, Pattern, Workload, explore, geometries, run_case,
     run_with_faults,
 };
 use ftl::{Layout, Stack};
@@ -58,21 +59,20 @@ pub(crate) fn seed() -> u64 {
     text.parse().unwrap_or_else(|_| panic!("FTLKIT_SEED={text}: must be a whole number"))
 }
 
-/// Runs all of these on all cores; prints the shortest failures, and returns the sum of what passed
-/// and the number of failures.
-pub(crate) fn on_all_cores<T: Sync, R, S: Default + Send>(
+/// Runs all of these on all cores; prints the shortest failures, and returns what those that passed
+/// amount to, and the number of failures.
+pub(crate) fn on_all_cores<T: Sync>(
     all: &[T],
-    run: impl Fn(&T) -> Result<R, Failure> + Sync,
-    add: impl Fn(&mut S, R) + Sync,
-) -> (S, usize) {
+    run: impl Fn(&T) -> Result<TrialStats, Failure> + Sync,
+) -> (TrialStats, usize) {
     let next = AtomicUsize::new(0);
-    let results: Mutex<(S, Vec<Failure>)> = Mutex::default();
+    let results: Mutex<(TrialStats, Vec<Failure>)> = Mutex::default();
     let work = || {
         while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = run(one);
             let (sum, failures) = &mut *results.lock().expect("no worker panics");
             match result {
-                Ok(passed) => add(sum, passed),
+                Ok(passed) => *sum += passed,
                 Err(failure) => failures.push(failure),
             }
         }
@@ -89,8 +89,8 @@ pub(crate) fn on_all_cores<T: Sync, R, S: Default + Send>(
 }
 
 /// Cuts the power of cases, after which every promise must hold.
-pub(crate) fn survive_cuts(cases: impl IntoIterator<Item = Case>, effort: Effort) -> Explored {
-    let mut explored = Explored::default();
+pub(crate) fn survive_cuts(cases: impl IntoIterator<Item = Case>, effort: Effort) -> TrialStats {
+    let mut explored = TrialStats::default();
     for case in cases {
         explored += explore(&case, effort).unwrap_or_else(|failure| panic!("{failure}"));
     }

@@ -2,7 +2,8 @@
 //! flushed is there all the same.
 
 use check::drivers::failing_flash;
-use check::{Case, DeviceSpec, Effort, Explored, Pattern, create, power_cuts};
+use check::torture::TrialStats;
+use check::{Case, DeviceSpec, Effort, Pattern, create, power_cuts};
 use flash::CellType;
 use ftl::{Cause, FlashOp, Layout};
 
@@ -48,8 +49,9 @@ fn power_cuts_take_nothing_that_was_flushed() {
     for stack in stacks(&STACKS) {
         let cases = power_cuts::cases(&stack, SEED).into_iter().map(|(case, _)| case);
         let cases: Vec<_> = cases.step_by(by_form(1, 9)).collect();
-        let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, .. } =
-            survive_cuts(exposed(&cases), seldom);
+        let explored = survive_cuts(exposed(&cases), seldom);
+        let single_cuts = explored.single_cuts();
+        let TrialStats { requests, cut_points, second_cuts, recoveries, .. } = explored;
         println!(
             "{stack}: {requests} requests, {cut_points} cut points, {single_cuts} single cuts, {second_cuts} second \
              cuts, {recoveries} recoveries"

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 use crate::common::{by_form, divided_anew, on_all_cores, one_in, seed, subjects};
 use check::canary::{self, Bug};
-use check::{Case, Effort, Explored, FaultSchedule, Promise, explore, explore_within, power_cuts, run_case, shrink};
+use check::torture::TrialStats;
+use check::{Case, Effort, FaultSchedule, Promise, explore, explore_within, power_cuts, run_case, shrink};
 use ftl::Stack;
 
 /// One of three cuts of a case and of those during its recovery, and all with `FTLKIT_LONG`.
@@ -23,10 +24,10 @@ fn seldom(Effort { first, during_recovery, after_recovery }: Effort) -> Effort {
 
 /// Explores cases and prints what that amounts to; returns how many failed.
 fn report(name: &str, cases: &[(Case, Effort)]) -> usize {
-    let (explored, failed) =
-        on_all_cores(cases, |(case, effort)| explore(case, seldom(*effort)), |sum, explored| *sum += explored);
+    let (explored, failed) = on_all_cores(cases, |(case, effort)| explore(case, seldom(*effort)));
     let devices: BTreeSet<_> = cases.iter().map(|(case, _)| case.device.to_string()).collect();
-    let Explored { requests, cut_points, single_cuts, second_cuts, recoveries, flash_operations, .. } = explored;
+    let single_cuts = explored.single_cuts();
+    let TrialStats { requests, cut_points, second_cuts, recoveries, flash_operations, .. } = explored;
     println!(
         "{name}: {} devices, {} workloads, {requests} requests, {cut_points} cut points, {single_cuts} single cuts, \
          {second_cuts} second cuts, {recoveries} recoveries, {flash_operations} flash operations",
@@ -131,12 +132,8 @@ fn cuts_beyond_what_may_be_spent_are_passed_over() {
     let all = explore(&case, effort).expect("healthy");
     let some = explore_within(&case, effort, all.flash_operations / 4).expect("healthy");
     assert_eq!((some.requests, some.cut_points), (all.requests, all.cut_points));
-    assert!(
-        (all.single_cuts / 8..all.single_cuts / 2).contains(&some.single_cuts),
-        "{} of {}",
-        some.single_cuts,
-        all.single_cuts
-    );
+    let [all_cuts, some_cuts] = [&all, &some].map(TrialStats::single_cuts);
+    assert!((all_cuts / 8..all_cuts / 2).contains(&some_cuts), "{some_cuts} of {all_cuts}");
     assert!(some.flash_operations < all.flash_operations / 2);
 }
 

@@ -7,6 +7,7 @@ use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, survive_cuts, surviv
 use check::drivers::failing_flash;
 use check::drivers::geometries::largest_capacity;
 use check::drivers::variants::{Subject, values};
+use check::torture::Tears;
 use check::torture::campaign::Campaign;
 use check::{Case, Effort, Pattern, create, power_cuts, run_with};
 use flash::Pbn;
@@ -103,8 +104,9 @@ fn saw_survives_every_power_cut_where_hints_are_drawn_at_random() {
         let stack = Stack::of(mapping).and(Part::of("saw"));
         let cases = power_cuts::cases(&stack, SEED).into_iter().step_by(step);
         let explored = survive_cuts(cases.map(|(case, _)| Case { requests, hints: true, ..case }), effort);
-        println!("{stack}: {} cut points, tears {:?}", explored.cut_points, explored.tears);
-        let every = explored.tears.iter().all(|&tears| tears >= explored.cut_points / 2);
+        let Tears { before, unseen, torn, after } = explored.cuts;
+        println!("{stack}: {} cut points, {:?}", explored.cut_points, explored.cuts);
+        let every = [before, unseen, torn, after].iter().all(|&cuts| cuts >= explored.cut_points / 2);
         assert!(every && explored.cut_points > 100, "{stack}: {explored:?}");
     }
 }

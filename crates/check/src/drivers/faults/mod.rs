@@ -21,7 +21,6 @@
 mod refusal;
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
 use ftl::{AnyDevice, Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
@@ -38,9 +37,10 @@ use crate::inject::tracing_chip::{FaultTracingChip, Hit, Hits};
 use crate::oracle::exact::Oracle;
 use crate::oracle::fault_oracle::FaultOracle;
 use crate::report::black_box;
-use crate::report::coverage::{Phase, StateCoverage};
+use crate::report::coverage::Phase;
 use crate::report::failure::{Failure, FailurePoint, Fault, READING_BACK};
 use crate::report::recorder::Outcome;
+use crate::report::stats::TrialStats;
 use crate::stamp::Stamp;
 
 /// Runs a case on flash that fails; `Err` has the faults that took effect in its replay line.
@@ -68,14 +68,9 @@ impl Trail {
 }
 
 fn run(case: &Case, fault_run: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
-    case.validate().map_err(|why| Failure::new(case, FailurePoint::Format, Fault::ImpossibleCase(why)))?;
     let trail = Trail { place: Cell::new(FailurePoint::Format), hits: Hits::default() };
-    let whole = AssertUnwindSafe(|| Trial::new(case, fault_run, &trail)?.all());
-    let result = catch_unwind(whole).unwrap_or_else(|panic| Err(Fault::of_panic(&*panic)));
-    result.map_err(|fault| {
-        let case = Case { schedule: FaultSchedule::Faults(trail.injected()), ..case.clone() };
-        Failure::new(&case, trail.place.get(), fault)
-    })
+    let whole = || Trial::new(case, fault_run, &trail)?.all();
+    Failure::caught(case, &trail.place, whole, || FaultSchedule::Faults(trail.injected()))
 }
 
 /// Everything is read after this many requests, and after each request in which something failed.
@@ -130,8 +125,9 @@ impl<'a> Trial<'a> {
         self.check()?;
         self.count();
         let outcome = self.driver.outcome();
-        self.report.states.record(Phase::FailingFlash, &outcome.tally);
+        self.report.tried.states.record(Phase::FailingFlash, &outcome.tally);
         self.report.injected = self.trail.injected();
+        self.report.injected.iter().for_each(|fault| self.report.tried.count(fault.fault));
         self.report.operations =
             self.driver.into_device().map(|mut device| frail_mut(&mut device).take_record()).unwrap_or_default();
         Ok((self.report, outcome))
@@ -141,14 +137,14 @@ impl<'a> Trial<'a> {
         let frail = self.frail();
         let Operations { reads, programs, erases } = frail.operations();
         let bad = (0..frail.geometry().blocks()).filter(|&block| frail.is_bad(Pbn::new(block))).count();
-        self.report.flash_operations = reads + programs + erases;
-        self.report.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
-        self.report.pages_written = self.driver.outcome().pages_written;
+        self.report.tried.flash_operations = reads + programs + erases;
+        self.report.tried.grown_bad_blocks = bad.saturating_sub(self.case.device.bad_blocks.len()) as u64;
+        self.report.tried.pages_written = self.driver.outcome().pages_written;
     }
 
     /// One request, and everything that must hold after it.
     fn request(&mut self, operation: Operation) -> Result<(), Fault> {
-        self.report.requests += 1;
+        self.report.tried.requests += 1;
         let hits = self.driver.oracle.hits();
         match operation.effect() {
             Effect::Reads(extent) => {
@@ -159,7 +155,7 @@ impl<'a> Trial<'a> {
             _ => self.change(operation)?,
         }
         let quiet = self.driver.oracle.hits() == hits;
-        if quiet && !self.report.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
+        if quiet && !self.report.tried.requests.is_multiple_of(READ_EVERYTHING_EVERY) {
             operation.extent().map_or(Ok(()), |extent| self.read(extent))?;
         } else {
             self.read_everything()?;
@@ -220,7 +216,7 @@ impl<'a> Trial<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.report.recoveries += 1;
+        self.report.tried.recoveries += 1;
         self.keep_books();
         self.trail.place.set(place.after_cut(READING_BACK));
         for lpn in Extent::whole(self.case.logical_pages).lpns() {
@@ -247,7 +243,7 @@ impl<'a> Trial<'a> {
                 self.fetch(lpn)
             }
             (Err(error), Some(reported)) if error.is_uncorrectable() => {
-                self.report.lost += u64::from(!std::mem::replace(reported, true));
+                self.report.tried.lost_pages += u64::from(!std::mem::replace(reported, true));
                 Ok(None)
             }
             (Err(error), _) => Err(Fault::Stopped(error)),
@@ -285,27 +281,13 @@ impl<'a> Trial<'a> {
 /// What a run on failing flash amounts to.
 #[derive(Clone, Debug, Default)]
 pub struct FaultRunReport {
-    /// Host requests, the prefill's included.
-    pub requests: u64,
+    /// What it amounts to, the requests of the prefill included.
+    pub tried: TrialStats,
     /// Faults that took effect.
     pub injected: Vec<InjectedFault>,
-    /// Whether the device became read-only.
-    pub read_only: bool,
-    /// Whether it did so before the spares were used, because several pages failed while one block
-    /// was being collected.
+    /// Whether the device became read-only before the spares were used, because several pages
+    /// failed while one block was being collected.
     pub early: bool,
-    /// Logical pages that the host found lost.
-    pub lost: u64,
-    /// Recoveries that were gone through to the end.
-    pub recoveries: u64,
-    /// Blocks that were marked bad during the run.
-    pub grown_bad_blocks: u64,
-    /// Host pages written.
-    pub pages_written: u64,
-    /// Flash operations over the whole run.
-    pub flash_operations: u64,
-    /// What the scheme went through since the power last came on.
-    pub states: StateCoverage,
     /// What the flash was asked for, if that was to be recorded.
     pub operations: Vec<FlashOp>,
 }

@@ -23,8 +23,8 @@ impl Trial<'_> {
             }
             self.report.early = true;
         }
-        (self.driver.oracle.read_only, self.report.read_only) = (true, true);
-        let recoveries = self.report.recoveries;
+        (self.driver.oracle.read_only, self.report.tried.read_only) = (true, 1);
+        let recoveries = self.report.tried.recoveries;
         let mut trimmed = Vec::new();
         for lpn in operation.extent().into_iter().flat_map(Extent::lpns) {
             // A lost page may have been written before the request stopped.
@@ -42,7 +42,7 @@ impl Trial<'_> {
             }
         }
         self.driver.oracle.allowed.forget_request();
-        if self.report.recoveries > recoveries {
+        if self.report.tried.recoveries > recoveries {
             // The power was cut while this was found out. What holds since then is known already.
             return Ok(());
         }

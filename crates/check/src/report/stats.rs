@@ -5,15 +5,12 @@ use std::ops::AddAssign;
 use flash::{Fault, Tear};
 use serde::Serialize;
 
-use crate::case::fault::InjectedFault;
 use crate::case::test_case::Case;
-use crate::drivers::explorer::Explored;
-use crate::drivers::faults::FaultRunReport;
 use crate::report::coverage::{Phase, StateCoverage};
 use crate::report::recorder::Outcome;
 
-/// Sums over trials that passed, and over the cases of findings; operations of first runs only,
-/// where a trial runs twice.
+/// What a run, an exploration or many trials amount to, those of findings included; operations of
+/// first runs only, where a trial runs twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TrialStats {
     /// Host requests of the workloads, without what fills and empties the device around them.
@@ -71,7 +68,7 @@ pub struct Faults {
 }
 
 impl TrialStats {
-    pub(super) fn of_case(case: &Case, outcome: &Outcome) -> Self {
+    pub(crate) fn of_case(case: &Case, outcome: &Outcome) -> Self {
         let mut states = StateCoverage::default();
         states.record(Phase::Fresh, &outcome.tally);
         Self {
@@ -83,51 +80,22 @@ impl TrialStats {
         }
     }
 
-    pub(super) fn of_cuts(explored: &Explored) -> Self {
-        let [before, unseen, torn, after] = explored.tears;
-        Self {
-            requests: explored.requests,
-            flash_operations: explored.flash_operations,
-            cut_points: explored.cut_points,
-            cuts: Tears { before, unseen, torn, after },
-            second_cuts: explored.second_cuts,
-            recoveries: explored.recoveries,
-            states: explored.states,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn of_faults(report: &FaultRunReport) -> Self {
-        let mut tried = Self {
-            requests: report.requests,
-            pages_written: report.pages_written,
-            flash_operations: report.flash_operations,
-            recoveries: report.recoveries,
-            grown_bad_blocks: report.grown_bad_blocks,
-            read_only: u64::from(report.read_only),
-            lost_pages: report.lost,
-            states: report.states,
-            ..Self::default()
-        };
-        report.injected.iter().for_each(|fault| *tried.count_of(*fault) += 1);
-        tried
-    }
-
     /// Facts about a failed case: its requests, and the cuts and faults that it names,
     /// but not the flash operations that it took.
-    pub(super) fn of_finding(case: &Case) -> Self {
+    pub(crate) fn of_finding(case: &Case) -> Self {
         let mut tried = Self { requests: u64::from(case.requests), ..Self::default() };
         let cuts = case.schedule.cuts();
-        let faults = cuts.iter().map(|cut| InjectedFault { operation: 0, fault: Fault::Cut(cut.tear) });
-        faults.chain(case.schedule.faults().iter().copied()).for_each(|fault| *tried.count_of(fault) += 1);
+        let faults = case.schedule.faults().iter().map(|fault| fault.fault);
+        cuts.iter().map(|cut| Fault::Cut(cut.tear)).chain(faults).for_each(|fault| tried.count(fault));
         tried.cut_points = u64::from(!cuts.is_empty());
         tried.second_cuts = (cuts.len() as u64).saturating_sub(1);
         tried.recoveries = tried.cuts.total();
         tried
     }
 
-    fn count_of(&mut self, fault: InjectedFault) -> &mut u64 {
-        match fault.fault {
+    /// Counts a fault that took effect.
+    pub(crate) fn count(&mut self, fault: Fault) {
+        *match fault {
             Fault::Cut(Tear::Before) => &mut self.cuts.before,
             Fault::Cut(Tear::Unseen) => &mut self.cuts.unseen,
             Fault::Cut(Tear::Torn) => &mut self.cuts.torn,
@@ -136,7 +104,12 @@ impl TrialStats {
             Fault::EraseFails => &mut self.faults.failed_erases,
             Fault::ReadFails => &mut self.faults.failed_reads,
             Fault::ReadCorrected => &mut self.faults.corrected_reads,
-        }
+        } += 1;
+    }
+
+    /// Power cuts that came alone.
+    pub fn single_cuts(&self) -> u64 {
+        self.cuts.total() - self.second_cuts
     }
 }
 
