@@ -160,7 +160,7 @@ impl<D: Device> Drive<D> {
 
     /// Offers `budget` of idle time for background work, which nobody waits for.
     pub fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
-        flash.in_background(|flash| self.mapping.idle(flash, budget))?;
+        flash.in_idle_time(|flash| self.mapping.idle(flash, budget))?;
         self.report_policy_failures()
     }
 

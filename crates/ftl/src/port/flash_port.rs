@@ -351,6 +351,14 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
+    /// Does background work of idle time, in which the cursor tells how much of that is left.
+    pub fn in_idle_time<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.in_background(|flash| {
+            flash.device.timing_mut().keep_order(flash.chain);
+            work(flash)
+        })
+    }
+
     /// Begins work that the host does not wait for, where it cannot be a closure as for
     /// [`in_background`](Self::in_background).
     #[inline]

@@ -227,6 +227,10 @@ pub trait Timing {
     /// The time.
     fn now(&self) -> Nanos;
 
+    /// Operations of background work follow one another from here on: its cursor tells when all of
+    /// them have ended.
+    fn keep_order(&mut self, chain: u32);
+
     /// All operations of background work have been issued.
     fn end_background(&mut self, chain: u32);
 
@@ -274,6 +278,7 @@ macro_rules! known_ends {
     };
     (slowest_page) => { #[inline] fn slowest_page(&self, _: $crate::FlashOp) -> u32 { 0 } };
     (programmed_at_once) => { #[inline] fn programmed_at_once(&self) -> u32 { 1 } };
+    (keep_order) => { fn keep_order(&mut self, _: u32) {} };
     (end_background) => { #[inline] fn end_background(&mut self, _: u32) {} };
     ($($method:ident)+) => { $($crate::known_ends!($method);)+ };
 }
@@ -283,7 +288,7 @@ macro_rules! known_ends {
 pub struct Untimed;
 
 impl Timing for Untimed {
-    crate::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once end_background }
+    crate::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once keep_order end_background }
 
     #[inline]
     fn perform(&mut self, _task: Task, after: Moment) -> Moment {

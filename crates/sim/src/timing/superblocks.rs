@@ -182,6 +182,8 @@ pub(super) struct Moves {
     pub(super) moved: Box<[Moment]>,
     /// Whether it reads ahead at all.
     pub(super) reads_ahead: bool,
+    /// The work that does not, and whose operations follow one another.
+    pub(super) in_order: u32,
 }
 
 impl Moves {
@@ -189,7 +191,8 @@ impl Moves {
     pub(super) fn new(superblocks: Superblocks, dies: u32) -> Self {
         let dies = if superblocks.blocks() > 1 { dies } else { 0 };
         let none = (0, Moment::ZERO);
-        Self { read: none, programmed: none, moved: vec![Moment::ZERO; dies as usize].into(), reads_ahead: true }
+        let moved = vec![Moment::ZERO; dies as usize].into();
+        Self { read: none, programmed: none, moved, reads_ahead: true, in_order: 0 }
     }
 
     /// The clock starts anew.

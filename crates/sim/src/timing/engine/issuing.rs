@@ -251,7 +251,8 @@ impl Timing for EventTiming {
         if time == Nanos::ZERO || self.is_stopped {
             return after;
         }
-        if self.tasks.awaited(after).is_none() {
+        // Where places are given in time, controller time is something that is under way.
+        if self.tasks.awaited(after).is_none() && self.buffer.is_none() {
             let known = if after.is_known() { after.earliest.0.max(self.now) } else { self.now };
             return Moment::at(Nanos(known + time.0));
         }
@@ -327,6 +328,10 @@ impl Timing for EventTiming {
     #[inline]
     fn now(&self) -> Nanos {
         Nanos(self.now)
+    }
+
+    fn keep_order(&mut self, chain: u32) {
+        self.moves.in_order = chain;
     }
 
     fn end_background(&mut self, chain: u32) {

@@ -7,16 +7,17 @@ use crate::timing::priced_task::PricedTask;
 
 impl EventTiming {
     /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
-    /// where its last read was issued. Its erases wait for its own programs, and for all that was
-    /// moved to their dies. Without a capacitor a flush waits for programs, so there it follows
-    /// them.
+    /// where its last read was issued, unless its operations follow one another. Its erases wait
+    /// for its own programs, and for all that was moved to their dies. Without a capacitor a flush
+    /// waits for programs, so there it follows them.
     #[inline(never)]
     pub(super) fn perform_in_superblock(&mut self, task: Task, after: Moment) -> Moment {
         if task.chain == 0 || self.is_stopped || !self.moves.reads_ahead {
             return self.perform_on_dies(task, after);
         }
         match task.op {
-            FlashOp::Read => self.moves.read = (task.chain, after),
+            FlashOp::Read if task.chain != self.moves.in_order => self.moves.read = (task.chain, after),
+            FlashOp::Read => {}
             FlashOp::Program => {
                 let (die, end) = (self.die_of(&task) as usize, self.perform_on_dies(task, after));
                 self.moves.moved[die] = self.join(self.moves.moved[die], end);

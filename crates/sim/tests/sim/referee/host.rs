@@ -312,6 +312,10 @@ impl Timing for Observed {
         keeper!(&self.keeper, keeper => keeper.estimate(task, from))
     }
 
+    fn keep_order(&mut self, chain: u32) {
+        keeper!(&mut self.keeper, keeper => keeper.keep_order(chain));
+    }
+
     fn slowest_page(&self, op: FlashOp) -> u32 {
         keeper!(&self.keeper, keeper => keeper.slowest_page(op))
     }

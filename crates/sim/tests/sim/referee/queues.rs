@@ -169,6 +169,8 @@ pub(crate) struct Queues {
     commands: usize,
     /// The background work that has read last, and what that read follows.
     last_read: Option<(u32, Moment)>,
+    /// The background work of idle time, whose operations follow one another.
+    in_order: u32,
     /// Programs of background work by die, and those of the work that has programmed last.
     moved: HashMap<usize, Vec<Moment>>,
     last_programs: (u32, Vec<Moment>),
@@ -205,6 +207,7 @@ impl Queues {
             registers: HashMap::new(),
             commands: 0,
             last_read: None,
+            in_order: 0,
             moved: HashMap::new(),
             last_programs: (0, Vec::new()),
         }
@@ -216,7 +219,8 @@ impl Queues {
         let (die, _) = self.rules.place(&self.geometry, &task);
         match task.op {
             FlashOp::Read => {
-                self.last_read = Some((task.chain, after));
+                // Work of idle time does not read ahead.
+                self.last_read = Some((task.chain, after)).filter(|&(chain, _)| chain != self.in_order);
                 self.perform_everywhere(task, after)
             }
             FlashOp::Program => {
@@ -578,6 +582,10 @@ impl Timing for Queues {
 
     fn now(&self) -> Nanos {
         Nanos(self.now)
+    }
+
+    fn keep_order(&mut self, chain: u32) {
+        self.in_order = chain;
     }
 
     fn end_background(&mut self, chain: u32) {

@@ -15,7 +15,9 @@
 //! migration still runs, and the length of idle time, from which waftl predicts the next (eq. 3),
 //! would be that between requests.
 
-use super::results;
+use sim::RunResult;
+
+use super::{operations as operations_of, results};
 
 /// An operation of a timeline.
 #[derive(Clone, Copy, Debug)]
@@ -86,4 +88,54 @@ fn idle_time_begins_when_a_migration_in_the_background_has_ended() {
         let others = under_way(erase.ready_ns, None);
         assert!(others.is_empty(), "{erase:?} is asked for while {others:?} go on");
     }
+}
+
+/// Writes and reads that come every 12 ms to a full die of superblocks, which takes them in less.
+fn calm() -> RunResult {
+    results(
+        r#"
+        [device]
+        channels = 1
+        dies_per_channel = 1
+        planes_per_die = 4
+        blocks_per_plane = 64
+        pages_per_block = 96
+        page_size = "16KiB"
+        mapping_unit = "4KiB"
+        cell = "tlc"
+        programming = "one_shot"
+        multi_plane = true
+        superblock = "die"
+        read_latency = "50us"
+        program_latency = "600us"
+        erase_latency = "3500us"
+        transfer_latency = "10us"
+        capacity = "300MiB"
+        [workload.generator]
+        requests = 30000
+        span = "300MiB"
+        unit = "4KiB"
+        sizes = "4KiB"
+        write_share = 0.5
+        arrivals = { constant = { gap = "12ms" } }
+        [run]
+        precondition = "steady"
+        [[ftl]]
+        name = "page"
+        gc = "paced"
+        gc_idle = "6"
+        "#,
+    )
+    .runs
+    .remove(0)
+}
+
+#[test]
+fn idle_time_of_superblocks_is_used_and_not_overrun() {
+    let run = calm();
+    let moved = operations_of(&run, "collection", "program");
+    println!("{moved} pages are moved, reads {:?}", run.response_ns.read);
+    assert!(moved > 10_000, "{moved} pages are moved");
+    // A page that is sensed, and a quarter that moves.
+    assert_eq!(run.response_ns.read.max, Some(52_500), "a read waits for what idle time was used for");
 }
