@@ -150,7 +150,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
 
     fn next_die<D: Device>(&mut self, flash: &mut FlashPort<D>, stream: Stream) -> Result<u32, FtlError> {
         self.repair_before_write(flash)?;
-        if let Some(die) = self.die_in_use(stream).or_else(|| self.space.die_of_page_begun(stream)) {
+        if let Some(die) = self.die_in_use(stream) {
+            return Ok(die);
+        }
+        if let Some(die) = self.space.die_of_page_begun(stream) {
+            self.placement.set_die(stream, die);
             return Ok(die);
         }
         for _ in 0..self.space.dies() {

@@ -41,7 +41,8 @@ pub fn append_cached<S: PageMapped, D: Device>(
     }
 }
 
-/// The next die in turn with room in the cache, perhaps after folding there.
+/// The die where the cache goes on in a page of the flash, or the next in turn with room there,
+/// perhaps after folding.
 fn next_die<S: PageMapped, D: Device>(
     scheme: &mut S,
     flash: &mut FlashPort<D>,
@@ -49,6 +50,9 @@ fn next_die<S: PageMapped, D: Device>(
 ) -> Result<Option<u32>, FtlError> {
     for _ in 0..scheme.space().dies() {
         let Some((cache, space, _)) = scheme.cache_parts() else { return Ok(None) };
+        if let Some(die) = space.die_of_page_begun(cache.stream()) {
+            return Ok(Some(die));
+        }
         let die = space.take_turn(cache.stream());
         if space.has_room(die, cache.stream()) || make_room(scheme, flash, die, hint)? {
             return Ok(Some(die));

@@ -15,10 +15,11 @@
 //! **Need.** A die below that level, because the host's pages went there or the next victim has
 //! more valid pages, moves ⌊left / h⌋ pages after each one of the host's if that is more. The
 //! *horizon* h is the level without a block for moved pages, less the margin; half the level if
-//! the margin is used up. The rate never grows beyond what it was to begin with, rounded up: with
-//! n = ⌊left / h⌋, at most (n + 1) · (h − 1) pages are left after n moves and one page of the
-//! host's. So the next rate is n + 1 at most, and if it is that, it stays so until nothing is left
-//! at h = 1.
+//! the margin is used up. While only pages of the host's lower the level, the rate never grows
+//! beyond what it was to begin with, rounded up: with n = ⌊left / h⌋, at most (n + 1) · (h − 1)
+//! pages are left after n moves and one page of the host's. So the next rate is n + 1 at most, and
+//! if it is that, it stays so until nothing is left at h = 1. It may jump where the level falls by
+//! a block at once: a stream opens its first block on the die, or the pSLC cache takes a free one.
 //!
 //! **Why the pool never runs out.** A step that would open one of the free blocks that are set
 //! aside is none: the rest of the block is collected at once, as without pacing (`mod.rs`). And a
