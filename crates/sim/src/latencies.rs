@@ -43,6 +43,18 @@ impl Latencies {
     /// One minute: far above any flash, far below what could overflow a 64-bit clock within a run.
     pub const MAX_NS: u64 = 60_000_000_000;
 
+    /// Refuses what takes longer than that, as a file may tell it.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { read_ns, program_ns, erase_ns, transfer_ns, pslc, .. } = self;
+        let of_pslc = pslc.map_or([0; 2], |PslcTimes { read_ns, program_ns }| [read_ns, program_ns]);
+        let times = read_ns.given().iter().chain(program_ns.given()).chain([erase_ns, transfer_ns]).chain(&of_pslc);
+        let (longest, most) = (times.copied().max().unwrap_or(0), Self::MAX_NS);
+        if longest > most {
+            return Err(format!("a flash operation takes {longest} ns, and at most {most} ns are possible"));
+        }
+        Ok(())
+    }
+
     /// Of cells with one bit: reads, programs, erases and transfers.
     pub const fn of_slc([read_ns, program_ns, erase_ns, transfer_ns]: [u64; 4]) -> Self {
         let [read_ns, program_ns] = [PageTimes::one(read_ns), PageTimes::one(program_ns)];

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 use flash::{CellMode, CellType, ChipOptions, Flash, Geometry, PastEndurance, ProgramOrder, Shape};
 use ftl::{Layout, Stack, registry};
 use serde::{Deserialize, Serialize};
-use sim::study::{DeviceText, Group};
+use sim::study::{DeviceText, Group, Key};
 use sim::{Abilities, EventTiming, FrontEnd, Latencies, Model, Superblocks, Units};
 
 use super::file::ImageFile;
@@ -89,9 +89,6 @@ pub struct Gathering {
     pub multi_plane: bool,
 }
 
-/// The most planes of a die, and the most dies, that an image may say of its superblocks.
-const MOST_IN_SUPERBLOCK: u32 = 1024;
-
 impl Default for Gathering {
     fn default() -> Self {
         Self {
@@ -138,7 +135,7 @@ impl Gathering {
         }
         let Description { geometry, latencies, program_order, .. } = described;
         let Superblocks { planes, dies } = self.superblocks;
-        let is_possible = [planes, dies].iter().all(|number| (1..=MOST_IN_SUPERBLOCK).contains(number));
+        let is_possible = [planes, dies].iter().all(|number| (1..=Superblocks::MOST).contains(number));
         if !is_possible || geometry.pages_per_block % (planes * dies) != 0 {
             return Err(format!(
                 "superblocks of {planes} planes of {dies} dies, and {} pages per block",
@@ -158,30 +155,54 @@ impl Gathering {
         if let Some(pages) = self.buffered_pages.filter(|pages| !(1..=MOST_BUFFERED).contains(pages)) {
             return Err(format!("a program buffer of {pages} pages"));
         }
-        if self.units.programmed_at_once(latencies.cell, CellMode::Native) > 1 && *program_order != ProgramOrder::Strict
-        {
+        let at_once = self.abilities().programmed_at_once(self.units, latencies.cell, CellMode::Native);
+        if at_once > Units::MOST_AT_ONCE {
+            return Err(format!(
+                "{at_once} pages that are programmed at once, and at most {} are",
+                Units::MOST_AT_ONCE
+            ));
+        }
+        if at_once > 1 && *program_order != ProgramOrder::Strict {
             return Err("pages that are programmed at once, and not in strict order".into());
         }
         Ok(())
     }
 }
 
-/// Whether what a device does beyond the plain model of time is what its preset does, which an
-/// image leaves out as it does the preset's link.
-fn has_abilities_of_preset(device: &sim::Device) -> bool {
+/// Keys of what a device does beyond the plain model of time that an image does not keep, each with
+/// its value; none where its preset has the same, which is left out as well.
+fn keys_not_kept(device: &sim::Device) -> Result<Vec<String>, LiveError> {
+    let plain = |device: &sim::Device| {
+        let Abilities { superblocks, multi_plane, .. } = device.abilities;
+        let multi_plane = multi_plane && superblocks.planes == 1;
+        Abilities { superblocks: Superblocks::BLOCKS, multi_plane, ..device.abilities }
+    };
     let text = DeviceText { preset: device.keys.preset.clone(), ..DeviceText::default() };
-    let preset = sim::Device::resolve(&text, device.seed);
-    text.preset.is_some() && preset.is_ok_and(|preset| preset.abilities == device.abilities)
+    let preset = sim::Device::resolve(&text, device.seed)?;
+    if [Abilities::default(), plain(&preset)].contains(&plain(device)) {
+        return Ok(Vec::new());
+    }
+    let value = |text: &DeviceText| serde_json::to_value(text).map_err(|error| LiveError::Bug(error.to_string()));
+    let (own, usual) = (value(&device.keys)?, value(&preset.keys)?);
+    let is_kept =
+        |key: &Key| ["superblock", "multi_plane"].contains(&key.name) && device.abilities.superblocks.planes > 1;
+    let of_time =
+        |key: &&Key| key.group == Some(Group::Ability) || ["suspend_latency", "resume_latency"].contains(&key.name);
+    let keys = DeviceText::KEYS.iter().filter(of_time).filter(|key| !is_kept(key) && own[key.name] != usual[key.name]);
+    Ok(keys.map(|key| format!("device.{} = {}", key.name, own[key.name])).collect())
 }
 
 impl Description {
     /// The device of a `[device]` table under a translation layer.
     pub fn new(device: &sim::Device, stack: &Stack) -> Result<Self, LiveError> {
         let stack = registry::resolve(stack)?.filled();
-        if device.abilities != Abilities::default() && !has_abilities_of_preset(device) {
+        let unkept = keys_not_kept(device)?;
+        if !unkept.is_empty() {
             return Err(LiveError::user(format!(
-                "device: {} are for simulations; an image's modelled latency does not know them. Leave them out",
-                sim::study::names_of(Group::Ability)
+                "{}: for simulations; an image's modelled latency knows of these keys only what the preset says. Leave them out: \
+                 `ftlkit image create IMAGE --device {}`",
+                unkept.join(", "),
+                device.keys.preset.as_deref().unwrap_or(sim::DEFAULT_PRESET)
             )));
         }
         if device.chip.exposure.is_some() {
@@ -229,7 +250,8 @@ impl Description {
                 geometry.pages()
             )));
         }
-        self.gathering.check(self).map_err(|why| {
+        let times = self.latencies.check().and_then(|()| self.front_end.check());
+        times.and_then(|()| self.gathering.check(self)).map_err(|why| {
             LiveError::user(format!("the header says {why}. Create a new image with `ftlkit image create`"))
         })?;
         registry::resolve(&self.stack)

@@ -257,6 +257,8 @@ fn images_of_unknown_schemes_and_impossible_geometries_are_refused() {
         (r#""logical_pages":1024"#, r#""logical_pages":9999"#, "9999 logical pages"),
         (r#""pages_per_block":16"#, r#""pages_per_block": 0"#, "pages_per_block is 0"),
         ("victim=greedy", "victim=random!", "header"),
+        (r#""erase_ns":1500000"#, r#""erase_ns":9000000000000000000"#, "at most 60000000000 ns are possible"),
+        (r#""link_bytes_per_s":null"#, r#""link_bytes_per_s":0"#, "at least 1000 bytes per second"),
     ] {
         let mut bytes = fs::read(&image).expect("the image");
         for copy in [0, bytes.len() - 8192] {

@@ -9,6 +9,7 @@ use ftl::Stack;
 use live::{DriveError, DriveOptions, Gathering, Image, LiveDrive, Piece, ServeOptions, Server};
 use random::SeededRng;
 use sim::study::{Capacity, DeviceText};
+use sim::{Programming, Units};
 
 use crate::common::{Client, options};
 
@@ -22,7 +23,11 @@ struct Versions {
 /// A device of a preset's flash, with few and small blocks. Their pages are whole word lines, of
 /// three bits a cell and of four.
 fn device(preset: &'static str) -> sim::Device {
-    let text = DeviceText {
+    sim::Device::resolve(&small(preset), 1).expect("a device")
+}
+
+fn small(preset: &str) -> DeviceText {
+    DeviceText {
         preset: Some(preset.into()),
         capacity: Some(Capacity::Bytes(3 << 20)),
         spare: Some(0.65),
@@ -30,8 +35,7 @@ fn device(preset: &'static str) -> sim::Device {
         dies_per_channel: Some(1),
         pages_per_block: Some(12),
         ..DeviceText::default()
-    };
-    sim::Device::resolve(&text, 1).expect("a device")
+    }
 }
 
 fn start(image: &Path) -> LiveDrive {
@@ -147,4 +151,31 @@ fn what_a_presets_flash_rules_out_is_refused_with_the_reason() {
     let stack: Stack = "block".parse().expect("a spelling");
     let refused = Image::create(&folder.path().join("a.img"), &device("7450-like"), &stack).expect_err("refused");
     assert!(refused.to_string().contains("several units are programmed at once"), "{refused}");
+}
+
+#[test]
+fn a_preset_with_other_planes_makes_an_image_and_a_key_of_time_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.img");
+    let create = |overtakes: Option<u32>| {
+        let text = DeviceText { planes_per_die: Some(2), overtakes, ..small("7450-like") };
+        Image::create(&path, &sim::Device::resolve(&text, 1).expect("a device"), &Stack::of("page"))
+    };
+    let refused = create(Some(7)).expect_err("refused").to_string();
+    assert!(refused.starts_with("device.overtakes = 7: for simulations"), "{refused}");
+    assert!(refused.ends_with("`ftlkit image create IMAGE --device 7450-like`"), "{refused}");
+    let superblocks = create(None).expect("an image keeps its superblocks").gathering.superblocks;
+    assert_eq!(superblocks.planes, 2);
+}
+
+#[test]
+fn a_header_of_more_pages_at_once_than_there_may_be_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let described = Image::create(&folder.path().join("a.img"), &device("7450-like"), &Stack::of("page"));
+    let mut described = described.expect("an image");
+    described.gathering.superblocks.planes = 1024;
+    described.gathering.units = Units::of_a_page(32, Programming::OneShot);
+    (described.geometry.pages_per_block, described.geometry.page_size_bytes) = (96 * 1024, 512);
+    let refused = described.checked_geometry().expect_err("refused").to_string();
+    assert!(refused.contains("98304 pages that are programmed at once, and at most 65535 are"), "{refused}");
 }

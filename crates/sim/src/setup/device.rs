@@ -24,7 +24,7 @@ use crate::latencies::Latencies;
 use crate::timing::abilities::Abilities;
 use crate::timing::engine::{EventTiming, Model};
 use crate::timing::front_end::FrontEnd;
-use crate::timing::superblocks::Superblock;
+use crate::timing::superblocks::{Superblock, Superblocks};
 use crate::timing::units::{Programming, Units};
 
 /// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
@@ -376,6 +376,14 @@ impl Draft {
                 refuse("it has one block of one plane here; set planes_per_die to 2 or more, or leave superblock out")
             };
         }
+        let Superblocks { planes, dies } = abilities.superblocks;
+        if planes.max(dies) > Superblocks::MOST {
+            return refuse(&format!(
+                "it has {planes} planes of {dies} dies, and at most {} of each are possible; lower planes_per_die or channels, or leave \
+                 superblock out",
+                Superblocks::MOST
+            ));
+        }
         if abilities.copy_back {
             return refuse(
                 "which plane a copy is in follows from its place in the superblock, so it cannot stay there; leave copy_back out",
@@ -481,6 +489,7 @@ impl Draft {
         if at_once == 1 {
             return Ok(());
         }
+        Units::check_at_once(at_once, self.shape.page_size_bytes.into(), self.keys.page_size.0)?;
         if program_order != ProgramOrder::Strict {
             return refuse(format!(
                 "device.program_order: {at_once} units are programmed at once here (device.mapping_unit, device.programming, device.superblock), so a gap would be \

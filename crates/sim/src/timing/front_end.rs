@@ -12,6 +12,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::latencies::Latencies;
+
 /// What the link to the host and the controller take; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,8 +29,26 @@ pub struct FrontEnd {
 }
 
 impl FrontEnd {
+    /// The slowest link.
+    const LEAST_BYTES_PER_S: u64 = 1000;
+
     /// Nothing that takes time.
     pub(crate) const NONE: Self = Self { link_bytes_per_s: None, link_ns: 0, cores: None, core_ns: 0 };
+
+    /// Refuses what no link or controller can be, as a file may tell it.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { link_bytes_per_s, link_ns, cores, core_ns } = *self;
+        let is_slow = link_bytes_per_s.is_some_and(|rate| rate < Self::LEAST_BYTES_PER_S);
+        if is_slow || link_ns.max(core_ns) > Latencies::MAX_NS || cores == Some(0) {
+            return Err(format!(
+                "{link_bytes_per_s:?} bytes per second, {cores:?} cores and {link_ns} and {core_ns} ns per command; at least {} bytes per second, \
+                 1 core and at most {} ns are possible",
+                Self::LEAST_BYTES_PER_S,
+                Latencies::MAX_NS
+            ));
+        }
+        Ok(())
+    }
 
     /// How long this many bytes hold the link.
     pub(crate) fn transfer_ns(&self, bytes: u64) -> u64 {

@@ -65,6 +65,9 @@ impl Default for Superblocks {
 }
 
 impl Superblocks {
+    /// The most planes of a die, and the most dies: their erases one after the other fit a clock.
+    pub const MOST: u32 = 1024;
+
     /// Each is a block.
     pub const BLOCKS: Self = Self { planes: 1, dies: 1 };
 

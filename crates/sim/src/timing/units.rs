@@ -22,7 +22,7 @@ use std::ops::Range;
 use flash::{CellMode, CellType, Shape};
 use serde::{Deserialize, Serialize};
 
-use trace::units::Nanoseconds;
+use trace::units::{Bytes, Nanoseconds};
 
 use crate::SimError;
 use crate::latencies::{Latencies, PslcTimes};
@@ -58,6 +58,9 @@ pub struct Units {
 }
 
 impl Units {
+    /// The most units that are programmed at once.
+    pub const MOST_AT_ONCE: u32 = u16::MAX as u32;
+
     /// A unit is a flash page, which is programmed by itself.
     pub const PAGES: Self = Self { per_page: 1, pages: 1, programming: Programming::Shadow };
 
@@ -114,6 +117,22 @@ impl Units {
             return Ok(());
         }
         Err(SimError::study(format!("{per_page} units a flash page cannot be {pages} flash pages a unit as well")))
+    }
+
+    /// Refuses more units of a size that are programmed at once than there may be.
+    pub(crate) fn check_at_once(at_once: u32, unit_bytes: u64, page_bytes: u64) -> Result<(), SimError> {
+        let most = u64::from(Self::MOST_AT_ONCE);
+        if u64::from(at_once) <= most {
+            return Ok(());
+        }
+        let bytes = u64::from(at_once) * unit_bytes;
+        let few = |&size: &u64| page_bytes.is_multiple_of(size) && bytes / size <= most;
+        let larger = (unit_bytes..=page_bytes).step_by(unit_bytes as usize).find(few).unwrap_or(page_bytes);
+        Err(SimError::study(format!(
+            "device.mapping_unit = {}: {at_once} units would be programmed at once, and at most {most} are possible; set it to \"{}\"",
+            Bytes(unit_bytes),
+            Bytes(larger)
+        )))
     }
 
     fn by_size(page_bytes: u32, unit_bytes: u32, programming: Programming) -> Result<Self, SimError> {

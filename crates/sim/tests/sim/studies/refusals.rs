@@ -123,6 +123,10 @@ fn buffers_planes_and_capacitors() {
             "pricing = \"serial\"\nprogram_buffer = \"1MiB\"",
             &["device.program_buffer = 1MiB", "leave program_buffer out"],
         ),
+        (
+            "page_size = \"1MiB\"\nmapping_unit = \"512B\"\nplanes_per_die = 64\nmulti_plane = true\nsuperblock = \"die\"",
+            &["device.mapping_unit = 512B", "131072 units", "at most 65535", "set it to \"2KiB\""],
+        ),
         ("program_buffers = 2", &["no key `program_buffers`", "program_buffer"]),
         ("aligned_planes = true", &["device.aligned_planes", "multi_plane = true"]),
         ("power_loss_protection = false", &["device.power_loss_protection", "each page is safe", "device.cell"]),

@@ -126,6 +126,8 @@ fn superblocks_that_a_device_cannot_have_are_refused() {
     assert!(planes("superblock = \"die\"\ncopy_back = true").contains("leave copy_back out"));
     assert!(planes("superblock = \"group\"\ngc_channels = 1").contains("leave gc_channels out"));
     assert!(planes("superblock = \"die\"\npricing = \"serial\"").contains("pricing = \"serial\""));
+    let many = refused("planes_per_die = 2048\nsuperblock = \"die\"");
+    assert!(many.contains("it has 2048 planes of 1 dies, and at most 1024 of each"), "{many}");
     let unprotected = "cell = \"mlc\"\npower_loss_protection = false";
     assert!(planes(&format!("superblock = \"die\"\n{unprotected}")).contains("set multi_plane"));
 }
