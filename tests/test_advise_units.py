@@ -1,4 +1,4 @@
-"""Advice on drives of today: what the map takes a TB, other mapping units, and which is best."""
+"""Advice on drives of today: what the map takes per TB, other mapping units, and which is best."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
     told = [typed(sentence) for sentence in qlc.sentences]
     mine = qlc.advised.measured
     (own,) = [sentence for sentence in told if sentence.startswith("The device maps 16 KiB at a time.")]
-    assert re.search(r"grows by 2[0-9.]+ MiB for each TB of the drive; here it has 67.1 MB", own) or LONG, own
+    assert re.search(r"grows by 2[0-9.]+ MiB per TB of the drive; here it has 67.1 MB", own) or LONG, own
     for size, unit in (("32 KiB", 32_768), ("8 KiB", 8_192)):
         (other,) = [sentence for sentence in told if sentence.startswith(f"Units of {size} would take ")]
         (trial,) = [trial for trial in qlc.result.units if trial.unit_bytes == unit]

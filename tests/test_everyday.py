@@ -118,9 +118,18 @@ def test_a_workload_in_one_line_is_a_table_of_a_study() -> None:
 def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
     made = study.build("randwrite", "page", "7450", {"in_use": 0.5})
     assert made["device"] == {"preset": "7450-like", "slice": "auto"}
-    size = slices.usual(made["device"])
+    _, size = slices.sizes(made["device"]) or (0, 0)
     assert size
     assert made["workload"]["generator"]["span"] == pytest.approx(0.5 * size, rel=0.01)
+
+
+def test_a_span_that_is_given_holds_with_and_without_a_device() -> None:
+    assert study.workload("zipf", {"span": "64MiB"})["generator"]["span"] == 64 << 20
+    assert built("zipf", span="64MiB")["workload"]["generator"]["span"] == 64 << 20
+    made = study.build("zipf", "page", "7450", {"span": "89.5GiB"})
+    assert "span" not in made["workload"]
+    drive, size = slices.sizes(made["device"]) or (0, 0)
+    assert made["workload"]["generator"]["span"] == pytest.approx(89.5 * (1 << 30) * size / drive, rel=1e-4)
 
 
 def test_shapes_are_refused_where_they_say_nothing() -> None:

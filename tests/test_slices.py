@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,14 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import study
+from ftlkit.advice.footprints import TB, one_request, ram_per_tb, with_unit
+from ftlkit.advice.measure import Measured
+from ftlkit.api import catalogue
+from ftlkit.curves import hits
+from ftlkit.models.uniform import greedy
+from ftlkit.study import slices
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +38,7 @@ _WORD_LINES: Json = {
 _PAGES: Json = {"preset": "slc-small", "channels": 2, "blocks_per_plane": 512}
 """One that programs single pages, so that a slice has fewer blocks."""
 _HOT: Json = {"hot_cold": {"hot_data_share": 0.2, "hot_request_share": 0.8}}
-_LEAST = {"preset": "fin1", "requests": 1, "addresses": "wrap"}
+_LEAST = one_request()
 
 CASES = {
     "uniform writes, shorter blocks": (_WORD_LINES, 4, "uniform", "page"),
@@ -80,6 +89,170 @@ def test_a_slice_tells_of_the_whole(name: str) -> None:
     maps = [{part["name"]: part["ram_bytes"] for part in run["footprint"]["structures"]} for run in (one, other)]
     table = "page map" if stack == "page" else "cached mapping table"
     assert maps[1][table] == pytest.approx(maps[0][table], rel=0.001)
+
+
+def footprints(device: Json, stacks: list[str], request: Json) -> Json:
+    """The structures of each stack on a device, by name; those that do not fit are left out."""
+    taken: Json = {}
+    for stack in stacks:
+        asked = {"device": device, "workload": request, "run": {"precondition": "none"}, "ftl": study.named(stack)}
+        try:
+            (run,) = fk.run_study(asked).document["runs"]
+        except fk.UserError:
+            continue
+        taken[stack] = {part["name"]: part for part in run["footprint"]["structures"]}
+    return taken
+
+
+_STACKS = [
+    *(part["name"] for part in catalogue.parts() if part["kind"] == "mapping" and part["family"] != "python"),
+    *(f"page+{part['name']}" for part in catalogue.parts() if part["kind"] == "wear policy"),
+    *(f"dftl+{part['name']}:ram=64KiB" for part in catalogue.parts() if part["kind"] == "buffer"),
+    *("page:pslc_static=64MiB", "fast:log_blocks=64", "dftl:cmt=256KiB", "dftl:cmt=256KiB+lru:ram=1MiB"),
+]
+
+
+@pytest.mark.parametrize(("device", "part"), [(_WORD_LINES, 4), (_PAGES, 2)], ids=["word lines", "pages"])
+def test_every_structure_of_a_slice_is_that_of_the_whole(device: Json, part: int) -> None:
+    sliced = device | {"slice": resolved(device)["capacity"] // part}
+    whole = footprints(device, _STACKS, one_request())
+    scaled = footprints(sliced, list(whole), one_request())
+    assert len(scaled) > 20
+    wrong = []
+    for stack, parts in scaled.items():
+        for name, structure in parts.items():
+            for kind in ("ram_bytes", "flash_bytes"):
+                mine, its = structure[kind], whole[stack][name][kind]
+                # Whole entries are rounded up on either, and whole pages where there are some.
+                if abs(mine - its) > 0.03 * its + part * (4096 if its > 4 * 4096 else 64):
+                    wrong.append(f"{stack}: {name} has {mine} {kind} by the slice, {its} on the whole")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "varied",
+    [
+        "device.spare=7%,20%",
+        "device.op=7%,28%",
+        "device.mapping_unit=4KiB,16KiB",
+        "device.capacity=2GiB,100GiB",
+        "run.in_use=50%,100%",
+        "workload.span=1GiB,64GiB",
+    ],
+)
+def test_each_point_of_a_sweep_spans_its_own_device(varied: str) -> None:
+    axis = values.parse(varied)
+    made = plans.with_more(plans.from_options(["randwrite"], "page", "7450-like", {}), [axis], None)
+    again = plans.from_study(made.document)
+    for points in (made.points(), again.points()):
+        for value, point in zip(axis.values(), points, strict=True):
+            alone = study.build("randwrite", "page", "7450-like", {"settings": [f"{axis.key}={value}"]})
+            assert point.study["workload"]["generator"]["span"] == alone["workload"]["generator"]["span"]
+            drive, simulated = slices.sizes(point.study["device"]) or (0, 0)
+            share = 0.5 if value == "50%" else 1.0
+            if axis.key != "workload.span":
+                span = point.study["workload"]["generator"]["span"]
+                assert span == pytest.approx(share * simulated, rel=1e-4)
+            assert (point.study["device"].get("slice") == "auto") == (drive > 16 << 30)
+
+
+def test_write_amplification_at_each_spare_is_that_of_a_full_device() -> None:
+    done = fk.sweep(
+        "randwrite",
+        "page",
+        device="slc-small",
+        requests=60_000,
+        settings=["device.channels=1", "device.blocks_per_plane=256"],
+        vary="device.spare=12%,30%",
+    )
+    amplification = []
+    for row in done.rows:
+        device = json.loads(row["document"])["device"]
+        utilisation = device["logical_bytes"] / device["physical_bytes"]
+        amplification.append(row["page_write_amplification"])
+        assert amplification[-1] == pytest.approx(greedy(utilisation, device["geometry"]["pages_per_block"]), rel=0.1)
+    assert amplification[1] < 0.6 * amplification[0]
+
+
+@pytest.mark.parametrize("preset", ["client-like", "sd-card-32g", "qlc-16k-like"])
+def test_slices_do_not_depend_on_the_mapping_unit(preset: str) -> None:
+    sizes = [slices.sizes({"preset": preset, "mapping_unit": unit}) or (0, 0) for unit in ("16KiB", "32KiB")]
+    assert sizes[0][0] == pytest.approx(sizes[1][0], rel=1e-4)
+    assert sizes[0][1] < sizes[0][0] / 10
+    assert sizes[1][1] == pytest.approx(sizes[0][1], rel=0.06)
+
+
+def test_advice_on_mapping_units_asks_slices_as_runs_have_them() -> None:
+    own = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000}))["device"]
+    for unit in (4096, 16_384, 32_768):
+        per_tb = ram_per_tb("page", with_unit(own, unit), None)
+        assert per_tb == pytest.approx(4 * TB / unit, rel=1e-3)
+        settings = [f"device.mapping_unit={unit}B"]
+        run = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000, "settings": settings}))
+        assert run["device"]["slice"] == pytest.approx(own["slice"], rel=1e-3)
+
+
+def test_what_a_slice_is_refused_for_names_the_slice() -> None:
+    device = _WORD_LINES | {"slice": resolved(_WORD_LINES)["capacity"] // 4}
+    size = resolved(device)["slice"]
+    for stack in ("jtl:ram=16KiB", "page:pslc_static=1TiB"):
+        refusal = r"those of the simulated slice, .* of the drive; .* device\.slice = \"all\""
+        with pytest.raises(fk.UserError, match=refusal):
+            fk.check_study({"device": device, "workload": _LEAST, "ftl": study.named(stack)})
+    far = one_request()["generator"] | {"span": 2 * size, "pattern": "uniform", "requests": 100}
+    for placed in ({}, {"addresses": "wrap"}):
+        asked = {"device": device, "workload": {"generator": far} | placed, "ftl": study.named("page")}
+        with pytest.raises(fk.UserError, match=r"the slice has \d+ .* device\.slice (larger|= \"all\")"):
+            fk.check_study(asked)
+    with pytest.raises(fk.UserError, match=r"device\.slice = \"4KiB\".*smallest has \d+ bytes"):
+        resolved(_WORD_LINES | {"slice": "4KiB"})
+    in_use = {"run": {"precondition": "fill", "in_use": 0.1}, "ftl": study.named("page"), "device": device}
+    near = far | {"span": size // 2 // 4096 * 4096, "requests": 20_000}
+    with pytest.raises(fk.UserError, match=r"of the slice's \d+ pages .* make device\.slice larger"):
+        fk.check_study(in_use | {"workload": {"generator": near}})
+
+
+def test_a_drive_is_simulated_whole_where_that_is_asked_for() -> None:
+    whole = study.build("randwrite", "page", "7450-like", {"settings": ["device.slice=all"]})
+    drive, simulated = slices.sizes(whole["device"]) or (0, 0)
+    assert drive == simulated == whole["workload"]["generator"]["span"]
+    assert "slice" not in resolved(_WORD_LINES | {"slice": "all"})
+
+
+def test_data_on_a_slice_age_as_on_the_drive() -> None:
+    worn = _WORD_LINES | {"bit_errors": "tlc-72l", "initial_erases": 1000, "retention_speedup": 1e7, "refresh_at": 0}
+    capacity = resolved(worn)["capacity"]
+    retries = []
+    for device in (worn, worn | {"slice": capacity // 4}):
+        size = resolved(device).get("slice") or capacity
+        units = size // 4096
+        generator = {"requests": 4 * units, "span": size, "pattern": "uniform", "write_share": 0.5}
+        asked = {
+            "device": device,
+            "workload": {"generator": generator | {"arrivals": {"constant": {"gap": "200us"}}}},
+            "run": {"precondition": "fill", "skip": 3 * units, "waiting": False},
+            "ftl": study.named("page"),
+        }
+        run: Json = dict(fk.run_study(asked).document["runs"][0])
+        retries.append(run["bit_errors"]["mean_retries"])
+    assert retries[0] > 1
+    assert retries[1] == pytest.approx(retries[0], rel=0.05)
+
+
+def test_the_curve_of_a_cache_is_that_of_the_drive() -> None:
+    device = _WORD_LINES | {"slice": resolved(_WORD_LINES)["capacity"] // 4}
+    ratios = []
+    for table in (_WORD_LINES, device):
+        curve = hits.curve("randwrite", device=table, sizes="32KiB,128KiB", requests=40_000)
+        assert curve.document["logical_pages"] == pytest.approx(resolved(_WORD_LINES)["capacity"] // 4096, rel=0.01)
+        ratios.append(curve.frame["hit_ratio"].to_list())
+    assert ratios[1] == pytest.approx(ratios[0], abs=0.02)
+
+
+def test_the_least_life_of_a_slice_is_that_of_the_drive() -> None:
+    document = {"device": {"logical_bytes": 4000, "slice_bytes": 1000}}
+    row = {"life_bytes": None, "end_of_life_request": None, "host_written_bytes": 7, "document": json.dumps(document)}
+    assert Measured("page", [row]).least("life_bytes") == 28
 
 
 def test_a_preset_answers_for_the_whole_drive_in_seconds(call: Callable[..., Result]) -> None:

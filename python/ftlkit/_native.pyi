@@ -360,10 +360,10 @@ def parts() -> str:
 def study_keys() -> str:
     """All keys of a study's sections (JSON): section, name, group and row of the manual."""
 
-def usual_slice(device: str) -> int | None:
-    """Bytes of the slice by which a `[device]` table is simulated where no workload asks for more.
+def device_bytes(device: str) -> list[int]:
+    """Bytes that the host sees of a `[device]` table (JSON), and those that are simulated.
 
-    None for a device that is simulated as a whole. Takes JSON.
+    Where the table does not say, a large device is simulated by a slice.
     """
 
 def devices() -> str:

@@ -103,12 +103,12 @@ fn device_preset(name: &str) -> PyResult<&'static str> {
     Ok(&sim::preset(name).map_err(Failure::from)?.name)
 }
 
-/// Bytes of the slice that simulates the device of a `[device]` table (JSON), unless a workload
-/// asks for more; none for a device that is simulated as a whole.
+/// Bytes that the host sees of the device of a `[device]` table (JSON), and those that are
+/// simulated where no workload asks for more.
 #[pyfunction]
-fn usual_slice(device: &str) -> PyResult<Option<u64>> {
+fn device_bytes(device: &str) -> PyResult<[u64; 2]> {
     let text = serde_json::from_str(device).map_err(|error| Failure::User(format!("device: {error}")))?;
-    Ok(sim::usual_slice(&text).map_err(Failure::from)?)
+    Ok(sim::device_bytes(&text).map_err(Failure::from)?)
 }
 
 /// Adds the functions to the module.
@@ -121,6 +121,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(share, module)?)?;
     module.add_function(wrap_pyfunction!(units, module)?)?;
-    module.add_function(wrap_pyfunction!(usual_slice, module)?)?;
+    module.add_function(wrap_pyfunction!(device_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(device_preset, module)?)
 }

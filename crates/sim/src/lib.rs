@@ -43,7 +43,7 @@ pub use result::{
 pub use setup::device::{Device, SimulatedDevice};
 pub use setup::device_keys::pslc_setting;
 pub use setup::presets::{DEFAULT_PRESET, Preset, preset, presets};
-pub use setup::slice::usual_slice;
+pub use setup::slice::device_bytes;
 pub use setup::study::{self, Study, parse_json, parse_toml};
 pub use table::aligned;
 pub use timing::abilities::Abilities;

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit.api import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,12 +32,8 @@ _NEAR = 0.1
 
 def one_request() -> Json:
     """The least workload that there is, for what does not depend on it."""
-    return {"preset": _preset(), "requests": 1, "addresses": "wrap"}
-
-
-@cache
-def _preset() -> str:
-    return str(catalogue.workloads()[0]["name"])
+    arrivals = {"constant": {"gap": "1ms"}}
+    return {"generator": {"pattern": "sequential", "requests": 1, "span": "4KiB", "arrivals": arrivals}}
 
 
 def least_ram(stacks: Mapping[str, str], device: Json, until_s: float | None) -> dict[str, float]:
@@ -58,17 +53,17 @@ def with_blocks(device: Json, blocks: int) -> Json:
     """A device with this many blocks per plane, and as large a part of its capacity."""
     unit = study.mapped_bytes(device)
     units = device["capacity"] * blocks // (unit * device["blocks_per_plane"])
-    return _least_slice(device) | {"blocks_per_plane": blocks, "capacity": unit * units}
+    return _sliced(device) | {"blocks_per_plane": blocks, "capacity": unit * units}
 
 
 def with_unit(device: Json, unit_bytes: int) -> Json:
     """A device with another mapping unit, whole units of which are its capacity."""
     capacity = device["capacity"] // unit_bytes * unit_bytes
-    return device | {"mapping_unit": unit_bytes, "capacity": capacity}
+    return _sliced(device) | {"mapping_unit": unit_bytes, "capacity": capacity}
 
 
-def _least_slice(device: Json) -> Json:
-    """A device whose slice, if it is simulated by one, is the smallest that stands for it."""
+def _sliced(device: Json) -> Json:
+    """A device to be changed, whose slice, if it is simulated by one, follows it."""
     return device | {"slice": "auto"} if "slice" in device else device
 
 
@@ -78,7 +73,7 @@ def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:
     It is compared with what the stack takes on the same device with half of the blocks, or with
     twice as many where half are too few for it.
     """
-    ram = least_ram({"": stack}, _least_slice(device), until_s)[""]
+    ram = least_ram({"": stack}, device, until_s)[""]
     for blocks in (device["blocks_per_plane"] // 2, 2 * device["blocks_per_plane"]):
         other = with_blocks(device, blocks)
         try:
@@ -102,7 +97,7 @@ def small(device: Json, times: int = 1) -> Json:
     A slice is small itself.
     """
     if "slice" in device:
-        return _least_slice(device)
+        return device
     blocks = device["blocks_per_plane"]
     across = device["channels"] * device["dies_per_channel"] * device["planes_per_die"] * device["pages_per_block"]
     few = times * max(_FEW_BLOCKS, _SMALL_PAGES // across)
@@ -118,7 +113,6 @@ class Builds:
 
     def __init__(self, device: Json, check: Callable[[], None] = lambda: None, until_s: float | None = None) -> None:
         """`check` raises `TimeIsUp` when the time is over, which is at `until_s`."""
-        device = _least_slice(device)
         self._device, self._check, self._until_s = device, check, until_s
         self._few = [small(device, times) for times in (1, 2)]
         self.is_large = self._few[1]["blocks_per_plane"] < device["blocks_per_plane"]

@@ -23,6 +23,7 @@ from ftlkit.advice.footprints import with_unit
 from ftlkit.advice.query import FRONTS
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import HIGHER
+from ftlkit.results.outcome import simulated_bytes
 from ftlkit.results.point_state import DONE
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
@@ -127,7 +128,8 @@ def _least(row: Json, metric: str) -> float | None:
     """A metric of a run, or what it is at least; None where nothing is known."""
     value: float | None = row[metric]
     if value is None and metric == "life_bytes" and row["end_of_life_request"] is None:
-        value = row["host_written_bytes"] or None
+        device = json.loads(row["document"])["device"]
+        value = row["host_written_bytes"] * device["logical_bytes"] / simulated_bytes(device) or None
     return value
 
 

@@ -1,4 +1,4 @@
-"""Mapping units in an answer: what the map takes a TB, what other units cost, which one is best.
+"""Mapping units in an answer: what the map takes per TB, what other units cost, which one is best.
 
 Every figure is of a run with that unit, on the same part of the workload as the advice. Skipped
 runs are named.
@@ -94,7 +94,7 @@ def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
     return [
         (
             f"The device maps {units.size(own.unit_bytes)} at a time. With that the RAM of {advised.stack} grows by "
-            f"{units.size(grows)} for each TB of the drive; here it has {units.written(result.capacity)}. The "
+            f"{units.size(grows)} per TB of the drive; here it has {units.written(result.capacity)}. The "
             "rest does not grow: caches, and buffers of what waits to be programmed."
         )
     ]
@@ -106,7 +106,7 @@ def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) ->
     if trial.refusal:
         return f"Units of {size} are not possible here: {trial.refusal.rstrip('.')}."
     per_tb = trial.per_tb.get(advised.stack)
-    grows = "" if per_tb is None else f" {units.size(per_tb)} a TB"
+    grows = "" if per_tb is None else f" {units.size(per_tb)} per TB"
     measured = trial.told.get(advised.stack)
     if measured is None:
         return f"Units of {size} would take{grows or ' another map'}; there was no time to measure what they cost."

@@ -41,6 +41,9 @@ class Accesses:
     filled: int
     """Pages that were written before, in order: all logical pages, or none."""
     logical_pages: int
+    """Of the device, or of the slice that stands for it."""
+    scale: float
+    """The device ÷ its slice: a cache of the device holds as many entries more."""
     study: Json
     """The study with every key filled in, of dftl with LRU, which makes these look-ups."""
 
@@ -50,7 +53,8 @@ def accesses(document: Json, control: Control) -> Accesses:
     cached = document | {"ftl": [study.scheme("dftl:cmt_policy=lru")]}
     resolved = study.filled(cached, control)
     page_bytes = study.mapped_bytes(resolved["device"])
-    logical = resolved["device"]["capacity"] // page_bytes
+    capacity = resolved["device"]["capacity"]
+    logical = (simulated := resolved["device"].get("slice") or capacity) // page_bytes
     records = _records(resolved, control)
     place = _placement(resolved["workload"]["addresses"], logical)
     pages, completions = array("I"), list[tuple[int, int]]()
@@ -69,7 +73,7 @@ def accesses(document: Json, control: Control) -> Accesses:
     if not pages:
         raise UserError("the workload reads, writes and trims no page: there is no look-up to draw a curve of.")
     filled = logical if _is_filled(resolved, reads_unwritten) else 0
-    return Accesses(pages, completions, filled, logical, resolved)
+    return Accesses(pages, completions, filled, logical, capacity / simulated, resolved)
 
 
 def _is_filled(resolved: Json, reads_unwritten: bool) -> bool:  # noqa: FBT001 - what was found out

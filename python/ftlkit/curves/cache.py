@@ -91,7 +91,7 @@ def _ratios(accesses: Accesses, sizes: Sequence[int], distances: Distances) -> l
 
 
 def _entries(accesses: Accesses, size: int) -> int:
-    return min(size // ENTRY_BYTES, accesses.logical_pages)
+    return min(int(size / ENTRY_BYTES / accesses.scale), accesses.logical_pages)
 
 
 def che(accesses: Accesses, sizes: Sequence[int]) -> list[float]:

@@ -9,6 +9,7 @@ from ftlkit._util import units
 from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
 from ftlkit.curves.service import LOAD, PROBE_DEPTH, kept_up, layers, of_layer
+from ftlkit.report.facts import sliced
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.charts import band
 from ftlkit.sweeps.summary import text
@@ -45,8 +46,9 @@ def cache(accesses: Accesses, curve: Curve) -> Drawing:
         f"Hit ratio of the mapping cache on {_name(accesses.study)}",
         [
             f"{units.count(curve.accesses)} look-ups of {units.count(accesses.logical_pages)} logical pages; {filled}.",
+            *([f"{sliced(part)}."] if (part := accesses.study["device"].get("slice")) else []),
             *sampled,
-            "The cache is dftl's with cmt_policy=lru, 8 B an entry. Garbage collection does not use the cache.",
+            "The cache is dftl's with cmt_policy=lru, 8 B per entry. Garbage collection does not use the cache.",
             "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
         ],
         "cmt",
@@ -95,6 +97,7 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
         [
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
+            *([f"{sliced(*parts)}."] if (parts := [part for point in points if (part := point.slice_bytes)]) else []),
             f"Beside it, no model of this workload: {model}, single pages of a full device that keeps no block free.",
         ],
         spares.KEY,

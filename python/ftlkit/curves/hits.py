@@ -42,7 +42,7 @@ class HitRatios(Saved):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """A row a size: `cache_bytes`, `hit_ratio`, `che` (Che's), `cold` (first look-ups)."""
+        """A row per size: `cache_bytes`, `hit_ratio`, `che` (Che's), `cold` (first look-ups)."""
         return pl.DataFrame(
             {
                 "cache_bytes": self.curve.sizes,
@@ -66,7 +66,7 @@ class HitRatios(Saved):
             "ftlkit": __version__,
             "study": self.accesses.study,
             "lookups": self.curve.accesses,
-            "logical_pages": self.accesses.logical_pages,
+            "logical_pages": round(self.accesses.logical_pages * self.accesses.scale),
             "filled": bool(self.accesses.filled),
             "sampled_share": self.curve.share,
             "sampled_pages": self.curve.pages,
@@ -102,6 +102,9 @@ def curve(
         raise UserError(f"--sample {sample}: must be above 0 and at most 1.")
     wanted = None if sizes is None else _asked(sizes)
     document = study.build(workload, "dftl", device, options)  # type: ignore[arg-type] # each is an option of a study
+    if "precondition" not in options and document.get("run", {}).get("precondition") == "steady":
+        # Only a run tells what a steady state leaves in the cache.
+        document["run"]["precondition"] = "fill"
 
     def work(control: Control) -> HitRatios:
         looked_up = accesses(document, control)
@@ -131,6 +134,6 @@ def _bytes(text: str) -> int:
 def _sizes(accesses: Accesses) -> list[int]:
     """Sizes by doubling, until every entry has room."""
     sizes = [_SMALLEST]
-    while sizes[-1] < caches.ENTRY_BYTES * accesses.logical_pages:
+    while sizes[-1] < caches.ENTRY_BYTES * accesses.logical_pages * accesses.scale:
         sizes.append(2 * sizes[-1])
     return sizes

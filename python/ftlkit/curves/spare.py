@@ -27,6 +27,8 @@ class Measured:
     page_write_amplification: Estimate
     model: float
     """Greedy victims under uniform writes of single pages, with no block kept free."""
+    slice_bytes: int | None
+    """Of the slice that stood for the device, if one did."""
 
 
 def measured(done: Sweep) -> list[Measured]:
@@ -35,12 +37,13 @@ def measured(done: Sweep) -> list[Measured]:
     for group in groups(done.rows):
         amplification = group.estimate("page_write_amplification")
         if amplification is not None:
-            points.append(Measured(group.label, group.varied[KEY], amplification, _model(group.rows[0])))
+            device = json.loads(group.rows[0]["document"])["device"]
+            part = device.get("slice_bytes")
+            points.append(Measured(group.label, group.varied[KEY], amplification, _model(device), part))
     if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
     return points
 
 
-def _model(row: Json) -> float:
-    device = json.loads(row["document"])["device"]
+def _model(device: Json) -> float:
     return greedy(device["logical_bytes"] / device["physical_bytes"], device["geometry"]["pages_per_block"])

@@ -54,12 +54,13 @@ def _device(document: Document) -> list[str]:
     bad = several(device["bad_blocks"], "bad block")
     options = _options(document["study"].get("device", {}))
     slice_told = slice_line(document)
+    of_slice = " (the slice)" if slice_told else ""
     return [
         device_line(document),
         *([slice_told] if slice_told else []),
-        f"utilisation {units.share(device['utilisation'])}, {bad}",
-        geometry,
-        latencies,
+        f"utilisation {units.share(device['utilisation'])}, {bad}{of_slice}",
+        f"{geometry}{of_slice}",
+        f"{latencies}{of_slice}",
         *([f"options: {', '.join(options)}"] if options else []),
     ]
 
@@ -143,16 +144,18 @@ def device_line(document: Document) -> str:
 
 
 def slice_line(document: Document) -> str | None:
-    """Which slice stood for the device, and how its figures were scaled; nothing for the whole."""
-    device = device_of(document)
-    part = device.get("slice_bytes")
-    if not part:
-        return None
-    scale = units.digits(device["logical_bytes"] / part)
+    """Which slice stood for the device; nothing for the whole."""
+    part = device_of(document).get("slice_bytes")
+    return sliced(part) if part else None
+
+
+def sliced(*parts_bytes: int) -> str:
+    """That slices stood for drives. How near they come stands in one place."""
+    least, most = units.size(min(parts_bytes)), units.size(max(parts_bytes))
+    part = f"a slice of {least}" if least == most else f"slices of {least} to {most}"
     return (
-        f"Simulated: a slice of {units.size(part)} with the drive's dies and spare, so write amplification is the "
-        f"drive's to about 5 %; RAM of maps and life are {scale} × the slice's; waits for collections may come out "
-        "short"
+        f"Simulated: {part} with the drive's dies and spare (docs/device.md, Slices, tells how near it comes); RAM and "
+        "life are those of the drive"
     )
 
 
@@ -205,7 +208,7 @@ def reading(document: Document) -> str | None:
     return (
         f"{workload['name']} read as {read['format']}{columns}{how}: times in {read['time_unit']}, "
         f"{several(workload['requests'], 'request')} over {units.duration(workload['duration_ns'])}{spread}, "
-        f"addresses up to {units.size(workload['span_bytes'])}, {mean} a request"
+        f"addresses up to {units.size(workload['span_bytes'])}, {mean} per request"
     )
 
 

@@ -20,6 +20,7 @@ from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import buffer_ram
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,7 @@ def verdict(results: Outcome) -> Verdict:
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
             *_buffers(runs),
-            *_mounts(runs),
+            *_mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
             *_otherwise(runs, ahead),
             *_caches(runs),
         ],
@@ -309,14 +310,15 @@ def _buffers(runs: list[Run]) -> list[str]:
     return [f"Of this RAM the write buffer takes {listed(taken)}."] if taken else []
 
 
-def _mounts(runs: list[Run]) -> list[str]:
+def _mounts(runs: list[Run], *, of_slice: bool) -> list[str]:
     """The cost of a mount after a power cut, for verified runs; older results have none."""
     times = [
         f"{run['label']} {units.duration(mount['time_ns'])} ({units.count(mount['reads'])} page reads)"
         for run in runs
         if (mount := run.get("mount"))
     ]
-    return [f"Mounting after a power cut takes {', '.join(times)}."] if times else []
+    part = " the simulated slice, less than the drive," if of_slice else ""
+    return [f"Mounting{part} after a power cut takes {', '.join(times)}."] if times else []
 
 
 _CRITERIA = {

@@ -184,7 +184,7 @@ class EndOfLife(TypedDict):
     request: int
     """Its number, counted from 1."""
     host_written_bytes: NotRequired[int]
-    """Bytes that the host had written since measurement began."""
+    """Bytes that the host had written since measurement began, on a slice as if to the whole."""
     message: str
     """What the device said."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ftlkit.study.builder import (
     build,
     device_table,
+    draft,
     filled,
     generator,
     image,
@@ -48,6 +49,7 @@ __all__ = [
     "WorkloadChoice",
     "build",
     "device_table",
+    "draft",
     "filled",
     "generator",
     "image",

@@ -23,7 +23,7 @@ from ftlkit._util.trace_files import STANDARD_INPUT, standard_input, trace_files
 from ftlkit.own.loading import resolved, settled
 from ftlkit.own.plugins import plugins
 from ftlkit.own.registry import registered_name
-from ftlkit.study import one_line, slices
+from ftlkit.study import one_line
 from ftlkit.study.device_size import fills_in_order
 from ftlkit.study.keys import KIND_OF, SECTION_OF
 from ftlkit.study.options import SECTIONS, TRACE_KEYS, Options
@@ -60,6 +60,15 @@ def build(
     workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
 ) -> Json:
     """The study that runs `ftls` over `workload` on `device`, or on the default device."""
+    study = draft(workload, ftls, device, options)
+    one_line.fit(study)
+    return study
+
+
+def draft(
+    workload: WorkloadChoice, ftls: FtlChoice | Iterable[FtlChoice], device: DeviceChoice | None, options: Options
+) -> Json:
+    """The same, where the span of a workload in one line may still follow the device."""
     shape = one_line.shape(workload, options)
     study: Json = {"workload": {} if shape else source(workload), "ftl": named(ftls)}
     if device is not None:
@@ -79,7 +88,6 @@ def build(
         _apply(setting, study)
     if shape:
         shape.into(study)
-        study["device"] = slices.chosen(study["device"])
     return study
 
 

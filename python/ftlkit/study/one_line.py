@@ -15,8 +15,6 @@ from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util.trace_files import trace_files
 from ftlkit.study import fio_job, slices
-from ftlkit.study.device_size import device_bytes, preset
-from ftlkit.study.options import SHAPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,39 +43,56 @@ def ambiguous(name: str) -> str:
     return f"{name} is both a workload and a file here: write preset:{name} or ./{name} to say which."
 
 
+SPAN_OF_DEVICE = "device"
+"""In a generator: as much as there is data on the device, or `workload.span` of the whole drive."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """A workload before it is known how large the device is."""
 
     generator: Json
-    """Without a span it fills what is in use of the device."""
     host: Json = field(default_factory=dict)
     run: Json = field(default_factory=dict)
+    span: int | None = None
+    """Bytes of the drive that it spans; None for all data."""
 
     def alone(self) -> Json:
         """The `[workload]` table without a device: the usual span."""
         study: Json = {"workload": {}}
         self.into(study)
+        fit(study)
         return dict(study["workload"])
 
     def into(self, study: Json) -> None:
-        """Complete a study whose other keys are set."""
+        """Complete a study whose other keys are set; `fit` gives it its span."""
         for section, table in (("host", self.host), ("run", self.run)):
             study[section] = table | study.get(section, {})
-        generator = {**self.generator}
-        capacity = _capacity(study.setdefault("device", {}))
-        room = _simulated(study["device"], capacity)
-        if "span" in generator:
-            generator["span"] = max(generator["span"] * room // capacity // generator["unit"], 1) * generator["unit"]
-        else:
-            in_use = study["run"].get("in_use", 1)
-            share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
-            # What is wrong with the share the simulator says.
-            units = int(room * min(max(share, 0.0), 1.0)) // generator["unit"]
-            generator["span"] = max(units, 1) * generator["unit"]
-        study["workload"] = {"generator": generator} | {
-            key: value for key, value in study["workload"].items() if key not in SHAPE
-        }
+        span = {} if self.span is None else {"span": self.span}
+        study["workload"] = {"generator": {**self.generator, "span": SPAN_OF_DEVICE}} | span | study["workload"]
+
+
+def fit(study: Json) -> None:
+    """Give a workload whose span follows the device its span there, and a large device its slice.
+
+    Each point of a sweep has its own: the spare, the capacity or the share in use may differ.
+    """
+    workload = study.get("workload", {})
+    generator = workload.get("generator")
+    if not isinstance(generator, dict) or generator.get("span") != SPAN_OF_DEVICE:
+        return
+    device = study["device"] = slices.chosen(_with_size(study.get("device", {})))
+    drive, simulated = slices.sizes(device) or (SPAN, SPAN)
+    if "span" in workload:
+        span = _size("span", workload["span"]) * simulated // drive
+    else:
+        in_use = study.get("run", {}).get("in_use", 1)
+        share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
+        # What is wrong with the share the simulator says.
+        span = int(simulated * min(max(share, 0.0), 1.0))
+    unit = _size("bs", generator["unit"])
+    fitted = generator | {"span": max(span // unit, 1) * unit}
+    study["workload"] = {key: value for key, value in workload.items() if key != "span"} | {"generator": fitted}
 
 
 def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
@@ -85,7 +100,7 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
     if isinstance(choice, (str, Path)) and fio_job.is_job(str(choice)):
         _refuse(options, ("bs", "write_share", "theta"), f"{choice} says it")
         job = fio_job.load(str(choice))
-        return Shape(_spanned(job.generator, options), job.host, job.run)
+        return Shape(job.generator, job.host, job.run, _span(options) or job.generator.get("span"))
     if not isinstance(choice, str) or choice.removeprefix("preset:") not in _PATTERNS:
         _refuse(options, ("bs", "write_share", "theta"), f"only workloads in one line ({', '.join(NAMES)}) take it")
         return None
@@ -106,14 +121,15 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         generator["flush_every"] = 1
     random_writes = pattern != "sequential" and writes not in (0, "0", "0%")
     return Shape(
-        _spanned(generator, options),
+        generator,
         {} if "loop" in options else {"loop": "closed"},
         {"precondition": "steady" if random_writes else "fill"},
+        _span(options),
     )
 
 
-def _spanned(generator: Json, options: Mapping[str, Any]) -> Json:
-    return generator | ({"span": _size("span", options["span"])} if "span" in options else {})
+def _span(options: Mapping[str, Any]) -> int | None:
+    return _size("span", options["span"]) if "span" in options else None
 
 
 def _refuse(options: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
@@ -131,18 +147,7 @@ def _size(option: str, given: object) -> int:
         raise UserError(f"--{option} {given}: {error}.") from None
 
 
-def _simulated(device: Json, capacity: int) -> int:
-    """The logical bytes that are simulated: those of the device, or of a slice of it."""
-    if device.get("slice", "auto") == "auto":
-        return slices.usual(device) or capacity
-    return min(_size("slice", device["slice"]), capacity)
-
-
-def _capacity(device: Json) -> int:
-    """The bytes that the host sees of a `[device]` table; one without a size gets the usual."""
-    if device.get("capacity", "auto") != "auto":
-        return _size("capacity", device["capacity"])
-    if "capacity" in device or not {"preset", "blocks_per_plane"} & device.keys():
-        device["capacity"] = SPAN
-        return SPAN
-    return device_bytes(preset(device.get("preset", "")) | device)
+def _with_size(device: Json) -> Json:
+    """A `[device]` table; one without a size gets the usual."""
+    is_open = not {"preset", "blocks_per_plane", "capacity"} & device.keys() or device.get("capacity") == "auto"
+    return device | {"capacity": SPAN} if is_open else device

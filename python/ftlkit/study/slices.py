@@ -17,19 +17,15 @@ if TYPE_CHECKING:
 
 def chosen(device: Json) -> Json:
     """A `[device]` table that says whether a slice is simulated: where the whole takes long."""
-    if "slice" in device or device.get("capacity", "" if _has_size(device) else "auto") == "auto":
-        return device
-    return device | {"slice": "auto"} if usual(device) is not None else device
+    drive, simulated = sizes(device) or (0, 0)
+    return device if "slice" in device or simulated == drive else device | {"slice": "auto"}
 
 
-def usual(device: Json) -> int | None:
-    """Bytes of the slice of a device that has a size; None where the whole is simulated."""
-    table = {key: value for key, value in device.items() if key not in ("label", "slice")}
+def sizes(device: Json) -> tuple[int, int] | None:
+    """Bytes that the host sees of a device, and of its slice or all; None for a wrong table."""
+    table = {key: value for key, value in device.items() if key != "label"}
     try:
-        return _native.usual_slice(json.dumps(table))
+        drive, simulated = _native.device_bytes(json.dumps(table))
     except UserError:  # What is wrong with a table the simulator says when it checks the study.
         return None
-
-
-def _has_size(device: Json) -> bool:
-    return bool({"preset", "blocks_per_plane"} & device.keys())
+    return drive, simulated

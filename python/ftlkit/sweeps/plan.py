@@ -22,7 +22,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.references import references
-from ftlkit.study import one_line, slices
+from ftlkit.study import one_line
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
@@ -135,6 +135,7 @@ class Plan:
         for varied, seed in product(combinations([axes]), range(self.seeds)):
             sections = {key: study.value(key, value) for key, value in varied.items() if _is_of_section(key)}
             made = placed(shared, sections, seed)
+            one_line.fit(made)
             made["ftl"] = [_layer(entry, {key: value for key, value in varied.items() if key not in sections})]
             yield Point(made, device[0], workload[0], _name_of(entry), varied, made["seed"])
 
@@ -209,9 +210,7 @@ def from_options(
     if not workloads:
         raise UserError("no workload was named: give at least one, for example fin1.")
     presets = [name.strip() for name in devices.split(",") if name.strip()] if devices else []
-    # A workload in one line spans the data of its device; several devices share the usual span.
-    device = presets[0] if len(presets) == 1 else None
-    documents = [study.build(name, ftls, device, options) for name in workloads]
+    documents = [study.draft(name, ftls, None, options) for name in workloads]
     shared = documents[0]
     for name, document in zip(workloads, documents, strict=True):
         for section in ("host", "run", "device"):
@@ -222,10 +221,7 @@ def from_options(
                 )
     references(shared["ftl"])
     own = shared.get("device", {})
-    # Traces do not shrink with the device, so they run on the whole.
-    are_scaled = all(one_line.shape(name, options) is not None for name in workloads)
-    tables = [_device(name, {}, None) | own for name in presets]
-    tables = ([slices.chosen(table) for table in tables] if are_scaled else tables) or [own]
+    tables = [_device(name, {}, None) | own for name in presets] or [own]
     return Plan(
         shared,
         _named(tables, "device"),

@@ -128,8 +128,10 @@ pub(crate) fn seed_name(stack: &Stack) -> String {
 pub fn values(parameter: &Parameter) -> Vec<String> {
     let mut values = vec![parameter.default.to_owned()];
     match parameter.kind {
-        Kind::Integer { min, max } => values.extend(small_and_extreme(min, max, &[1, 2, 3, 5])),
-        Kind::Bytes { min, max } => values.extend(small_and_extreme(min, max, &[min + 8, 200, 1 << 10, 4 << 10])),
+        Kind::Integer { min, max } | Kind::Blocks { min, max } => {
+            values.extend(small_and_extreme(min, max, &[1, 2, 3, 5]));
+        }
+        Kind::Bytes { min, max, .. } => values.extend(small_and_extreme(min, max, &[min + 8, 200, 1 << 10, 4 << 10])),
         Kind::Duration { min, max } => values.extend([min, max].map(|span| format!("{span}ns"))),
         Kind::Ratio { min, max } => {
             let inner = [min, max, f64::midpoint(min, max), 0.1, 0.5];
@@ -170,7 +172,10 @@ mod tests {
         assert_eq!(values(&parameter("s", Kind::Switch, "true")), ["true", "false"]);
         assert_eq!(values(&parameter("d", Kind::Duration { min: 0, max: 9 }, "0ns")), ["0ns", "9ns"]);
         assert_eq!(values(&parameter("r", Kind::Ratio { min: 0.0, max: 1.0 }, "0.5")), ["0.5", "0", "1", "0.1"]);
-        assert_eq!(values(&parameter("b", Kind::Bytes { min: 64, max: 512 }, "64")), ["64", "512", "72", "200"]);
+        assert_eq!(
+            values(&parameter("b", Kind::Bytes { min: 64, max: 512, scales: false }, "64")),
+            ["64", "512", "72", "200"]
+        );
     }
 
     #[test]

@@ -43,12 +43,24 @@ pub enum Kind {
         /// Largest allowed.
         max: f64,
     },
+    /// A number of blocks within bounds; a slice of a device has as small a part of them. Lists
+    /// show it as the whole number that it is.
+    #[serde(rename = "integer")]
+    Blocks {
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
     /// A number of bytes within bounds, written as `64KiB`, `64k` or as a plain number.
     Bytes {
         /// Smallest allowed.
         min: u64,
         /// Largest allowed.
         max: u64,
+        /// Whether it is a share of the device or of its map, of which a slice has as small a part.
+        #[serde(skip)]
+        scales: bool,
     },
     /// A span of time within bounds, written as `10us`.
     Duration {
@@ -215,11 +227,11 @@ impl Parameter {
 
 fn parse(kind: Kind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Integer { min, max } => {
+        Kind::Integer { min, max } | Kind::Blocks { min, max } => {
             let value = quantity::count(text).map_err(|why| format!("{why}, from {min} to {max}"))?;
             within(value, min, max).map(Value::Integer)
         }
-        Kind::Bytes { min, max } => {
+        Kind::Bytes { min, max, .. } => {
             let is_bare = text.ends_with(|c: char| c.is_ascii_digit());
             let unit = if is_bare { "; a number without a unit is bytes, write for example 16KiB" } else { "" };
             let limits = format!("from {} to {}", size_text(min), size_text(max));
@@ -272,7 +284,7 @@ mod tests {
     const PARAMETERS: [Parameter; 4] = [
         Parameter {
             name: "cmt",
-            kind: Kind::Bytes { min: 64, max: 1 << 30 },
+            kind: Kind::Bytes { min: 64, max: 1 << 30, scales: true },
             default: "64KiB",
             meaning: "",
             source: "",

@@ -94,7 +94,7 @@ impl LogScheme for Last {
             LOG_BLOCKS,
             Parameter {
                 name: "threshold",
-                kind: Kind::Bytes { min: 0, max: 1 << 30 },
+                kind: Kind::Bytes { min: 0, max: 1 << 30, scales: false },
                 default: "4KiB",
                 meaning: "Larger requests go to the sequential area; 0 sends all there, a large value none.",
                 source: "Wang 2013 5.2",

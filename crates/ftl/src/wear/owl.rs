@@ -94,7 +94,7 @@ use host::FileEvent;
 
 const BAT: Parameter = Parameter {
     name: "bat",
-    kind: Kind::Integer { min: 1, max: 1 << 16 },
+    kind: Kind::Blocks { min: 1, max: 1 << 16 },
     default: "256",
     meaning: "Records of the block access table, 12 B each; more remembers logical blocks for longer after their last write.",
     source: "Wang 2013 4.4 (3 KB)",

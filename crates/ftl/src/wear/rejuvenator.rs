@@ -96,7 +96,7 @@ const PARAMETERS: [Parameter; 5] = [
     },
     Parameter {
         name: "window",
-        kind: Kind::Integer { min: 1, max: 1 << 20 },
+        kind: Kind::Blocks { min: 1, max: 1 << 20 },
         default: "1000",
         meaning: "Logical blocks written last that tell what is hot; more remember longer and need more RAM.",
         source: "ftlkit",

@@ -198,7 +198,7 @@ impl BufferKind {
 pub const PARAMETERS: [Parameter; 2] = [
     Parameter {
         name: "ram",
-        kind: Kind::Bytes { min: 512, max: 1 << 40 },
+        kind: Kind::Bytes { min: 512, max: 1 << 40, scales: false },
         default: "8MiB",
         meaning: "RAM for pages that wait; more absorbs more writes, and loses more in a power cut. What exceeds the device is not used.",
         source: "Wang 2013 6.5 (the smallest of its budgets)",

@@ -27,7 +27,7 @@ use crate::result::{DeviceFacts, PreconditionChosen, WriteRate};
 use crate::setup::device::{Device, Draft};
 use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
-use crate::setup::slice;
+use crate::setup::slice::{self, Growth};
 use crate::setup::study::{FtlText, Study};
 use crate::setup::values::{Addresses, Capacity, LoopText, Precondition};
 use crate::timing::superblocks::Superblocks;
@@ -116,6 +116,8 @@ pub(crate) struct Plan {
     pub(crate) built: Stack,
     /// The same with every parameter, defaults included.
     pub(crate) resolved: Resolved,
+    /// How its structures grow from a slice to the whole.
+    pub(crate) growth: Growth,
 }
 
 impl Plan {
@@ -274,27 +276,33 @@ impl Experiment {
     fn check_fit(&mut self) -> Result<(), SimError> {
         let (capacity, Survey { span_pages, longest_pages, .. }) = (u64::from(self.device.logical_pages), &self.survey);
         let page_bytes = self.device.geometry.page_size_bytes();
+        let bytes = self.device.logical_bytes();
         let has = format!(
-            "the device has {capacity} logical pages of {page_bytes} bytes ({} bytes)",
-            self.device.logical_bytes()
+            "the {} has {capacity} logical pages of {page_bytes} bytes ({bytes} bytes)",
+            self.device.simulated()
         );
+        let key = self.device.size_key();
         match self.workload.addresses {
             Addresses::Refuse if *span_pages > capacity => {
                 let (number, record) = self.survey.highest.expect("a workload that spans pages has a highest request");
                 Err(SimError::study(format!(
-                    "workload: request {number} reaches byte {}, but {has}. Give the device that capacity (capacity = \"auto\" does), or choose \
+                    "workload: request {number} reaches byte {}, but {has}. Make {key} larger ({key} = \"auto\" fits it), or choose \
                      how to place addresses: workload.addresses = \"dense\" numbers the pages touched in order of first touch, \"wrap\" takes \
                      addresses modulo the capacity",
                     record.end()
                 )))
             }
             Addresses::Dense if *span_pages > capacity => Err(SimError::study(format!(
-                "workload.addresses = \"dense\": the workload touches {span_pages} different pages, but {has}. Give the device more capacity \
-                 (capacity = \"auto\" fits it), or take fewer requests (workload.requests)"
+                "workload.addresses = \"dense\": the workload touches {span_pages} different pages, but {has}. Make {key} larger \
+                 ({key} = \"auto\" fits it), or take fewer requests (workload.requests)"
             ))),
             Addresses::Wrap if *longest_pages > capacity => Err(SimError::study(format!(
-                "workload.addresses = \"wrap\": the longest request has {longest_pages} pages, but {has}, so it would overtake itself. Give the \
-                 device more capacity"
+                "workload.addresses = \"wrap\": the longest request has {longest_pages} pages, but {has}, so it would overtake itself. Make \
+                 {key} larger"
+            ))),
+            Addresses::Wrap if *span_pages > capacity && self.device.whole.is_some() => Err(SimError::study(format!(
+                "workload.addresses = \"wrap\": the workload spans {span_pages} pages, and {has}: folded into a slice, it would \
+                 overwrite data that it leaves alone on the drive. Set device.slice = \"all\" or workload.addresses = \"dense\""
             ))),
             Addresses::Wrap if *span_pages > capacity => {
                 self.survey.facts.facts.push(format!(
@@ -308,15 +316,16 @@ impl Experiment {
 
     /// Whether every translation layer can be built on the device: each is built once, empty, and
     /// let go.
-    fn check_plans(&self) -> Result<(), SimError> {
-        let layout = self.device.layout();
-        self.plans.iter().try_for_each(|plan| {
-            let drive = registry::create(&plan.built, &layout).map_err(|error| {
-                let refusal = format!("ftl \"{}\": {error}", plan.label);
-                let why = self.device.strict_order_reason(&refusal);
-                SimError::study(refusal + why)
-            })?;
-            if self.device.reliability.is_some()
+    fn check_plans(&mut self) -> Result<(), SimError> {
+        let (device, layout) = (&self.device, self.device.layout());
+        self.plans.iter_mut().try_for_each(|plan| {
+            let refused = |error: ConfigError| {
+                let why = device.strict_order_reason(&error.0).to_owned() + &device.slice_reason(&error.0);
+                SimError::study(format!("ftl \"{}\": {error}{why}", plan.label))
+            };
+            let drive = registry::create(&plan.built, &layout).map_err(refused)?;
+            plan.growth = Growth::of(&plan.resolved, device, &plan.stack, drive.footprint()).map_err(refused)?;
+            if device.reliability.is_some()
                 && let Some(key) = pslc_setting(&plan.resolved.filled())
             {
                 return Err(SimError::study(format!(
@@ -325,7 +334,7 @@ impl Experiment {
                     plan.label
                 )));
             }
-            let refreshes = self.device.reliability.is_some_and(|reliability| reliability.refresh_at > 0.0);
+            let refreshes = device.reliability.is_some_and(|reliability| reliability.refresh_at > 0.0);
             if refreshes && !drive.relocates_blocks() {
                 return Err(SimError::study(format!(
                     "ftl \"{}\": it cannot empty a block that it is told, so no block can be refreshed; set device.refresh_at = 0",
@@ -397,7 +406,7 @@ fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
             )));
         }
         let stack = resolved.spelled(stack);
-        plans.push(Plan { label, built: stack.clone(), stack, resolved });
+        plans.push(Plan { label, built: stack.clone(), stack, resolved, growth: Growth::default() });
     }
     Ok(plans)
 }

@@ -57,7 +57,7 @@ impl LivePages {
         match (in_use, touched) {
             (Some(share), Some(touched)) => {
                 let count = (share * f64::from(capacity) + 1e-3).floor().max(1.0) as u32;
-                check_room(share, touched.len() as u64, count, capacity)?;
+                check_room(share, touched.len() as u64, count, device)?;
                 Ok(Self::filled_up(&touched, count))
             }
             _ => all.check_effort(precondition, device),
@@ -117,10 +117,11 @@ impl LivePages {
         let percent = at_least_percent(touched, self.count());
         Err(SimError::study(format!(
             "run.precondition: \"{}\" would write {pages:.0} pages per translation layer, about {seconds:.0} s each, and the workload touches \
-             {touched} of the device's {live} pages. Number the touched pages from 0 on (workload.addresses = \"dense\", --addresses dense), \
+             {touched} of the {}'s {live} pages. Number the touched pages from 0 on (workload.addresses = \"dense\", --addresses dense), \
              prepare no more than they are (run.in_use = {}, --in-use {percent}%), take a slice of the trace, or prepare the whole device all \
              the same (run.in_use = 1, --in-use 100%)",
             precondition.name(),
+            device.simulated(),
             share_of(percent)
         )))
     }
@@ -158,14 +159,15 @@ fn check_share(share: f64, precondition: Precondition) -> Result<(), SimError> {
     )))
 }
 
-fn check_room(share: f64, touched: u64, count: u32, capacity: u32) -> Result<(), SimError> {
+fn check_room(share: f64, touched: u64, count: u32, device: &Device) -> Result<(), SimError> {
     if touched <= u64::from(count) {
         return Ok(());
     }
+    let (capacity, simulated, key) = (device.logical_pages, device.simulated(), device.size_key());
     let percent = at_least_percent(touched, capacity);
     Err(SimError::study(format!(
-        "run.in_use = {share}: {count} of the device's {capacity} pages are to hold data, but the workload alone reads and writes {touched}. Set \
-         run.in_use = {} (--in-use {percent}%), or give the device more capacity",
+        "run.in_use = {share}: {count} of the {simulated}'s {capacity} pages are to hold data, but the workload alone reads and writes {touched}. Set \
+         run.in_use = {} (--in-use {percent}%), or make {key} larger",
         share_of(percent)
     )))
 }

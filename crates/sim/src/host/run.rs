@@ -262,7 +262,8 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             self.finish_outstanding()?;
             let snapshot = self.snapshot((number - 1).saturating_sub(skip), before);
             self.sampler.take_last(&self.metrics, snapshot);
-            let host_written_bytes = self.metrics.totals.bytes_written;
+            let scale = self.experiment.device.as_whole().scale;
+            let host_written_bytes = (self.metrics.totals.bytes_written as f64 * scale).round() as u64;
             return Ok(Some(EndOfLife { request: number, host_written_bytes, message: fault.to_string() }));
         }
         let measured = number.checked_sub(skip);

@@ -60,7 +60,7 @@ pub struct SpareFacts {
 pub struct EndOfLife {
     /// Its number, counted from 1.
     pub request: u64,
-    /// Bytes that the host had written since measurement began.
+    /// Bytes that the host had written since measurement began, on a slice as if to the whole.
     pub host_written_bytes: u64,
     /// What the device said.
     pub message: String,

@@ -16,7 +16,7 @@ use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
-use super::values::{Capacity, Whole};
+use super::values::{Capacity, SliceText, Whole};
 use trace::units::{Bytes, Nanoseconds};
 
 use crate::error::SimError;
@@ -67,6 +67,8 @@ pub struct Device {
     pub keys: DeviceText,
     /// What it is a slice of, if it is one.
     pub(crate) whole: Option<Whole>,
+    /// Of a slice, one about twice as large, or the whole.
+    pub(crate) larger: Option<Box<Device>>,
 }
 
 impl Device {
@@ -79,7 +81,7 @@ impl Device {
                 "device.capacity = \"auto\" takes a workload's span, and here is no workload: give a size, for example \"1GiB\"",
             ));
         }
-        if text.slice.is_some() {
+        if text.slice.is_some_and(|slice| slice != SliceText::All) {
             return Err(SimError::study(
                 "device.slice: an image holds the whole device; leave slice out, or give a smaller capacity",
             ));
@@ -265,6 +267,7 @@ impl Draft {
             seed: random::derive(seed, "ftl"),
             keys,
             whole: None,
+            larger: None,
         })
     }
 

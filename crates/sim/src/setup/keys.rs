@@ -14,7 +14,9 @@ use trace::generate::GeneratorSpec;
 use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_count, optional_share};
 use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
-use super::values::{Addresses, Amount, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition};
+use super::values::{
+    Addresses, Amount, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, SliceText,
+};
 use crate::error::SimError;
 use crate::latencies::Latencies;
 use crate::observe::timeline::Window;
@@ -205,9 +207,9 @@ table! {
     /// logical bytes; scales `blocks_per_plane`; rounded up to whole pages | 1 B to 2³² − 2 pages,
     /// or `"auto"` | the flash's, given `preset` or `blocks_per_plane`; else `"auto"`
     capacity: Capacity, for Size;
-    /// logical bytes simulated for the whole ([slices](device.md#slices)) | a size, or `"auto"` |
-    /// all
-    slice: Capacity, for Size;
+    /// logical bytes simulated for the whole ([slices](device.md#slices)) | a size, `"auto"` or
+    /// `"all"` | `"all"`
+    slice: SliceText, for Size;
     /// share of physical pages hidden from the host; utilisation ρ is 1 − `spare`; near 0, GC
     /// copies almost everything | above 0, below 1
     #[serde(deserialize_with = "optional_share")]
@@ -457,8 +459,8 @@ table! {
         in (1.0..=100_000.0, "must be from 1 to 100000 points of the time series; 200 draw a smooth line");
     /// years for drive writes per day ([endurance](endurance.md)) | 0.01 to 100 | 5
     warranty_years: f64 = 5.0, in (0.01..=100.0, "must be from 0.01 to 100; makers of drives give 3 or 5");
-    /// bytes written per day, for years of life | a size | the workload's own; closed loop: one
-    /// drive write
+    /// bytes written per day, for years of life | 1 kB or more | the workload's own; closed loop:
+    /// one drive write
     daily_writes: Bytes, in (1000.0.., "must be 1 kB or more; give the writes per day, for example \"200GB\"");
     /// run under the [oracle](#the-oracle-and-the-memory); same event hash, ten times the memory |
     /// | false

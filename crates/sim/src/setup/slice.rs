@@ -1,33 +1,34 @@
 //! A slice of a device: a smaller one, simulated in its place with the figures of the whole.
 //!
 //! A slice has the dies, channels, link and spare of the whole, so write amplification is about
-//! that of the whole; waits for collections come out short where blocks are shorter. What grows
-//! with the capacity is multiplied by the scale: RAM of maps and caches, and the bytes until blocks
-//! wear out. The RAM of a translation layer is divided by it, so that a cache holds the same share
-//! of the map.
+//! that of the whole; waits for collections come out short where blocks are shorter. How near it
+//! comes stands in `docs/device.md`. What grows with the capacity is told of the whole: tables in
+//! RAM, and the bytes until blocks wear out. Parameters that are a share of the device or of its
+//! map are divided by the scale ([`Kind::Bytes`], [`Kind::Blocks`]), so that a cache holds the same
+//! share of the map; write buffers keep their size, since they face as many dies. Pages of a slice
+//! are written as much more often, so its data age as much faster.
 //!
 //! Where pages are programmed at once, and so in strict order, a slice has as many blocks as the
 //! whole, with fewer word lines each: open and free blocks are the same share of the spare.
 //! Erases then take less time in proportion, and hold a die for the same share of its time. Other
 //! devices keep their blocks, since merges depend on their size, and have fewer of them.
-//!
-//! With `7450-like`, write amplification with one, two and four word lines is 4.8, 2.4 and 1.0 %
-//! below that with sixteen under uniform writes, and 7.5, 3.9 and 2.2 % under Zipf writes (0.9).
 
 use flash::{CellMode, Shape};
-use ftl::registry::Resolved;
-use ftl::{Kind, Stack};
+use ftl::registry::{self, Resolved};
+use ftl::{ConfigError, Footprint, Kind, RamStructure, Stack};
+use trace::units::Bytes;
 
 use super::device::{Device, Draft, geometry};
 use super::keys::DeviceText;
-use super::values::{Capacity, Whole};
+use super::values::{SliceText, Whole};
 use crate::error::SimError;
 
-/// Units beyond which a device is simulated by a slice, unless the study says otherwise: a steady
-/// state of more takes minutes under some translation layers.
-pub(crate) const MOST_WHOLE_UNITS: u64 = 1 << 22;
-/// Units of a slice, at least.
-const LEAST_UNITS: u64 = 1 << 18;
+/// Bytes beyond which a device is simulated by a slice, unless the study says otherwise: a steady
+/// state of more takes minutes under some translation layers. They do not depend on the mapping
+/// unit, so units are compared on slices of one size.
+const MOST_WHOLE_BYTES: u64 = 1 << 34;
+/// Bytes of a slice that is not asked to have fewer, at least.
+const LEAST_BYTES: u64 = 1 << 30;
 /// Word lines of each block of a slice, at least.
 const LEAST_WORD_LINES: u32 = 2;
 /// Blocks of each plane of a slice whose blocks keep their size, at least.
@@ -40,7 +41,29 @@ impl Device {
             logical_bytes: self.logical_bytes(),
             physical_bytes: self.geometry.bytes(),
             scale: 1.0,
+            block_scale: 1.0,
         })
+    }
+
+    /// What its sizes are those of, in refusals.
+    pub(crate) fn simulated(&self) -> &'static str {
+        if self.whole.is_some() { "slice" } else { "device" }
+    }
+
+    /// The key that makes it larger.
+    pub(crate) fn size_key(&self) -> &'static str {
+        if self.whole.is_some() { "device.slice" } else { "device.capacity" }
+    }
+
+    /// Behind a refusal with numbers: that they are those of a slice; empty where they are not.
+    pub(crate) fn slice_reason(&self, refusal: &str) -> String {
+        let Some(Whole { scale, .. }) = self.whole.filter(|_| refusal.contains(|c: char| c.is_ascii_digit())) else {
+            return String::new();
+        };
+        format!(
+            ". Blocks and RAM in this sentence are those of the simulated slice, 1/{scale:.0} of the drive; a larger device.slice \
+             takes more of it, and device.slice = \"all\" the whole drive"
+        )
     }
 }
 
@@ -70,46 +93,82 @@ impl Draft {
     pub(super) fn sliced(&self, mut whole: Device, span_pages: Option<u64>, seed: u64) -> Result<Device, SimError> {
         let unit_bytes = u64::from(self.page_size_bytes());
         let units = match self.asked.slice {
-            None => return Ok(whole),
-            Some(Capacity::Bytes(bytes)) => bytes.div_ceil(unit_bytes).max(1),
-            Some(Capacity::Auto) => span_pages.unwrap_or(1).max(LEAST_UNITS),
+            None | Some(SliceText::All) => {
+                whole.keys.slice = None;
+                return Ok(whole);
+            }
+            Some(SliceText::Bytes(bytes)) => self.checked_units(&whole, bytes)?,
+            Some(SliceText::Auto) => span_pages.unwrap_or(1).max(LEAST_BYTES / unit_bytes),
         };
         whole.keys.slice = None;
+        let Some(mut slice) = self.slice_of(&whole, units, seed)? else { return Ok(whole) };
+        let larger = self.slice_of(&whole, 2 * u64::from(slice.logical_pages), seed)?;
+        slice.larger = Some(Box::new(larger.unwrap_or(whole)));
+        Ok(slice)
+    }
+
+    /// The smallest slice of a device with at least this many units; none where that is the whole.
+    fn slice_of(&self, whole: &Device, units: u64, seed: u64) -> Result<Option<Device>, SimError> {
         let (logical, physical) = (u64::from(whole.logical_pages), u64::from(whole.geometry.pages()));
         let word_line = self.units_of_a_row();
-        let exported = |physical_of: u64| (u128::from(logical) * u128::from(physical_of) / u128::from(physical)) as u64;
         let mut wanted = (u128::from(units) * u128::from(physical)).div_ceil(u128::from(logical)) as u64;
         let small = loop {
             let small = geometry(shape(whole.geometry.shape(), wanted, word_line))?;
             if small.pages() == whole.geometry.pages() {
-                return Ok(whole);
+                return Ok(None);
             }
-            if exported(small.pages().into()) >= units {
+            if exported(whole, small.pages()) >= units {
                 break small;
             }
             wanted = u64::from(small.pages()) + 1;
         };
-        let mut slice = self.finish(small, exported(small.pages().into()) as u32, seed)?;
+        let mut slice = self.finish(small, exported(whole, small.pages()) as u32, seed)?;
+        let scale = logical as f64 / f64::from(slice.logical_pages);
         slice.whole = Some(Whole {
             logical_bytes: whole.logical_bytes(),
             physical_bytes: whole.geometry.bytes(),
-            scale: logical as f64 / f64::from(slice.logical_pages),
+            scale,
+            block_scale: f64::from(whole.geometry.blocks()) / f64::from(slice.geometry.blocks()),
         });
-        slice.keys = whole.keys;
-        slice.keys.slice = Some(Capacity::Bytes(u64::from(slice.logical_pages) * unit_bytes));
-        Ok(slice)
+        if let Some(reliability) = &mut slice.reliability {
+            reliability.retention_speedup *= scale;
+        }
+        slice.keys = whole.keys.clone();
+        slice.keys.slice = Some(SliceText::Bytes(slice.logical_bytes()));
+        Ok(Some(slice))
+    }
+
+    /// Units of a slice of this many bytes, if it is no smaller than a slice can be.
+    fn checked_units(&self, whole: &Device, bytes: u64) -> Result<u64, SimError> {
+        let unit_bytes = u64::from(self.page_size_bytes());
+        let least = geometry(shape(whole.geometry.shape(), 1, self.units_of_a_row()))?;
+        let least_bytes = exported(whole, least.pages()) * unit_bytes;
+        if bytes < least_bytes {
+            return Err(SimError::study(format!(
+                "device.slice = \"{}\": a slice keeps the device's dies, so the smallest has {least_bytes} bytes; set slice to \
+                 \"{}\" or \"auto\"",
+                Bytes(bytes),
+                Bytes(least_bytes)
+            )));
+        }
+        Ok(bytes.div_ceil(unit_bytes))
     }
 }
 
-/// Bytes of the slice by which a device is simulated where no workload asks for more; none for a
-/// device that is simulated as a whole.
-pub fn usual_slice(text: &DeviceText) -> Result<Option<u64>, SimError> {
-    let whole = Device::resolve(text, 1)?;
-    if u64::from(whole.logical_pages) <= MOST_WHOLE_UNITS {
-        return Ok(None);
-    }
-    let slice = Draft::of(&DeviceText { slice: Some(Capacity::Auto), ..text.clone() })?.resolve(None, 1)?;
-    Ok(slice.whole.is_some().then(|| slice.logical_bytes()))
+/// What the host sees of this many physical pages of a device.
+fn exported(whole: &Device, pages: u32) -> u64 {
+    let (logical, physical) = (u128::from(whole.logical_pages), u128::from(whole.geometry.pages()));
+    (logical * u128::from(pages) / physical) as u64
+}
+
+/// Bytes that the host sees of a device, and those that are simulated where no workload asks for
+/// more: all, or where the table does not say and that takes long, a slice.
+pub fn device_bytes(text: &DeviceText) -> Result<[u64; 2], SimError> {
+    let whole = Device::resolve(&DeviceText { slice: None, ..text.clone() }, 1)?.logical_bytes();
+    let usual = if whole > MOST_WHOLE_BYTES { SliceText::Auto } else { SliceText::All };
+    let slice = Some(text.slice.unwrap_or(usual));
+    let simulated = Draft::of(&DeviceText { slice, ..text.clone() })?.resolve(None, 1)?;
+    Ok([whole, simulated.logical_bytes()])
 }
 
 /// The shape of the smallest slice of a device of this shape with at least this many units; blocks
@@ -127,21 +186,62 @@ pub(crate) fn shape(whole: Shape, units: u64, word_line: u32) -> Shape {
     Shape { pages_per_block: at_most(lines * u64::from(word_line), whole.pages_per_block), ..whole }
 }
 
-/// A stack as it is built on a device: on a slice its parts get as small a part of their RAM as
-/// that is of the whole.
+/// A stack as it is built on a device: on a slice its parameters that are shares get as small a
+/// part as that is of the whole.
 pub(crate) fn built(resolved: &Resolved, device: &Device, spelled: &Stack) -> Stack {
-    let Some(Whole { scale, .. }) = device.whole else { return spelled.clone() };
+    let Some(Whole { scale, block_scale, .. }) = device.whole else { return spelled.clone() };
     let mut stack = resolved.filled();
     for (part, known) in stack.parts_mut().zip(resolved.parts()) {
         for parameter in known.entry.parameters {
-            if let Kind::Bytes { min, .. } = parameter.kind
-                && parameter.meaning.starts_with("RAM")
-            {
-                let whole = known.values.integer(parameter.name);
-                let bytes = (whole as f64 / scale).round() as u64;
-                part.settings.insert(parameter.name.to_owned(), bytes.max(min).min(whole).to_string());
-            }
+            let (min, scale) = match parameter.kind {
+                Kind::Bytes { min, scales: true, .. } => (min, scale),
+                Kind::Blocks { min, .. } => (min, block_scale),
+                _ => continue,
+            };
+            let whole = known.values.integer(parameter.name);
+            // None stays none, and some stay some.
+            let part_of_it = ((whole as f64 / scale).round() as u64).max(min).max(1).min(whole);
+            part.settings.insert(parameter.name.to_owned(), part_of_it.to_string());
         }
     }
     stack
+}
+
+/// By how much each structure of a stack grows from a slice to the whole, in RAM and on flash.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Growth(Vec<(&'static str, [f64; 2])>);
+
+impl Growth {
+    /// Of a stack with this footprint on a slice: tables grow evenly with a device, some by page,
+    /// some by block, some not at all, and a larger slice tells which.
+    pub(crate) fn of(
+        resolved: &Resolved,
+        slice: &Device,
+        spelled: &Stack,
+        small: Footprint,
+    ) -> Result<Self, ConfigError> {
+        let (Some(whole), Some(larger)) = (slice.whole, &slice.larger) else { return Ok(Self::default()) };
+        let large = registry::create(&built(resolved, larger, spelled), &larger.layout())?.footprint().structures;
+        let pages = |device: &Device| f64::from(device.geometry.pages());
+        let times = whole.physical_bytes as f64 / slice.geometry.bytes() as f64;
+        let steps = (times - 1.0) * pages(slice) / (pages(larger) - pages(slice));
+        let grown = |of_slice: u64, of_larger: u64| match of_slice {
+            0 => whole.scale,
+            _ => 1.0 + steps * (of_larger as f64 - of_slice as f64) / of_slice as f64,
+        };
+        let structures = small.structures.into_iter().zip(large);
+        let growth = structures.map(|(one, other)| {
+            (one.name, [grown(one.ram_bytes, other.ram_bytes), grown(one.flash_bytes, other.flash_bytes)])
+        });
+        Ok(Self(growth.collect()))
+    }
+
+    /// Turns what the structures take on a slice into what they take on the whole device.
+    pub(crate) fn grow(&self, structures: &mut [RamStructure]) {
+        for (structure, (name, [ram, flash])) in structures.iter_mut().zip(&self.0) {
+            debug_assert_eq!(structure.name, *name, "a stack lists its structures in one order");
+            structure.ram_bytes = (structure.ram_bytes as f64 * ram).round() as u64;
+            structure.flash_bytes = (structure.flash_bytes as f64 * flash).round() as u64;
+        }
+    }
 }

@@ -19,7 +19,9 @@ use super::document::Document;
 pub use super::keys::{DeviceText, Group, HostText, Key, RunText, WorkloadText, keys, names_of};
 use super::keys::{Table, WorkloadKeys};
 use super::values::SettingOrTable;
-pub use super::values::{Addresses, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, Setting};
+pub use super::values::{
+    Addresses, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, Setting, SliceText,
+};
 pub use super::words::in_words;
 use crate::error::SimError;
 

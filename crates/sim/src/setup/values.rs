@@ -45,6 +45,44 @@ impl Serialize for Capacity {
     }
 }
 
+/// How much of a device is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum SliceText {
+    /// This many bytes, or a few more.
+    Bytes(u64),
+    /// As many as the workload spans, and enough to stand for the whole.
+    Auto,
+    /// The whole.
+    All,
+}
+
+impl TryFrom<Value> for SliceText {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        match given.as_str() {
+            Some("all") => Ok(Self::All),
+            text => match Capacity::try_from(given.clone()) {
+                Ok(Capacity::Bytes(bytes)) => Ok(Self::Bytes(bytes)),
+                Ok(Capacity::Auto) => Ok(Self::Auto),
+                Err(error) if text.is_some() => Err(format!("{error} or \"all\"")),
+                Err(_) => Err(wanted("a size such as \"4GiB\", \"auto\" or \"all\"", &given)),
+            },
+        }
+    }
+}
+
+impl Serialize for SliceText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::All => serializer.serialize_str("all"),
+        }
+    }
+}
+
 /// One duration, or one for each of several things, such as the types of page of a cell from the
 /// lower page to the upper: a list, or as text with `/` between them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -305,4 +343,6 @@ pub(crate) struct Whole {
     pub(crate) physical_bytes: u64,
     /// The whole ÷ the slice.
     pub(crate) scale: f64,
+    /// The same of their blocks.
+    pub(crate) block_scale: f64,
 }

@@ -17,7 +17,7 @@ const CMT_ENTRY_BYTES: u64 = 8;
 /// The size of the cached mapping table.
 pub const CMT: Parameter = Parameter {
     name: "cmt",
-    kind: Kind::Bytes { min: 64, max: 1 << 40 },
+    kind: Kind::Bytes { min: 64, max: 1 << 40, scales: true },
     default: "64KiB",
     meaning: "RAM of the cached mapping table, 8 B an entry; with 8 B for each logical page none leaves again, so that only the first access to each misses.",
     source: "RFTL tab. 6 (32 KB to 512 KB for 4 GB)",

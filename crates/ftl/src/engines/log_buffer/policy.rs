@@ -201,7 +201,7 @@ pub const LOG_SPACE: Parameter = Parameter {
 /// The log space as a number of blocks.
 pub const LOG_BLOCKS: Parameter = Parameter {
     name: "log_blocks",
-    kind: Kind::Integer { min: 0, max: u32::MAX as u64 },
+    kind: Kind::Blocks { min: 0, max: u32::MAX as u64 },
     default: "0",
     meaning: "Log blocks as a number; 0 leaves it to log_space.",
     source: "ftlkit",

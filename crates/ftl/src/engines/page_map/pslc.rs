@@ -48,7 +48,7 @@ use crate::port::error::ConfigError;
 pub const PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "pslc_static",
-        kind: Kind::Bytes { min: 0, max: 1 << 50 },
+        kind: Kind::Bytes { min: 0, max: 1 << 50, scales: true },
         default: "0",
         meaning: "What the host can write to blocks that are only ever in pSLC mode, rounded up to whole blocks of every die; 0 for none. They \
                   are paid out of the spare: each holds a share of what it holds with all bits.",
@@ -64,7 +64,7 @@ pub const PARAMETERS: [Parameter; 3] = [
     },
     Parameter {
         name: "pslc_direct",
-        kind: Kind::Bytes { min: 0, max: 1 << 40 },
+        kind: Kind::Bytes { min: 0, max: 1 << 40, scales: false },
         default: "0",
         meaning: "Requests from this size on go to native blocks at once, if there is a cache; 0 for none.",
         source: "ftlkit",

@@ -21,7 +21,7 @@ use crate::prefetch::PrefetchStage;
 /// The RAM that data and map share.
 pub const RAM: Parameter = Parameter {
     name: "ram",
-    kind: Kind::Bytes { min: 1 << 10, max: 1 << 40 },
+    kind: Kind::Bytes { min: 1 << 10, max: 1 << 40, scales: true },
     default: "8MiB",
     meaning: "RAM for data pages and the cached part of the map together. More is lost in a power cut.",
     source: "Wang 2013 6.5 (8 to 64 MB for 32 GB)",

@@ -128,7 +128,13 @@ const fn integer(name: &'static str, default: &'static str, meaning: &'static st
 }
 
 const fn bytes(name: &'static str, max: u64, default: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Bytes { min: 0, max }, default, meaning, source: "Wang 2013 5.2, 5.6.1" }
+    Parameter {
+        name,
+        kind: Kind::Bytes { min: 0, max, scales: false },
+        default,
+        meaning,
+        source: "Wang 2013 5.2, 5.6.1",
+    }
 }
 
 const fn ratio(name: &'static str, default: &'static str, meaning: &'static str) -> Parameter {
@@ -190,12 +196,13 @@ impl LogScheme for Adapt {
                 &["predicted", "second_chance", "never"],
                 "Which newest pages of a leaving block move to the end: predicted, those of recent requests; second_chance, those that have not moved before, as in faster; never, none, as in fast.",
             ),
-            bytes(
-                "hat",
-                256 << 10,
-                "1KiB",
-                "RAM for recent requests, 6 bytes each; more remembers longer, 0 predicts nothing.",
-            ),
+            Parameter {
+                name: "hat",
+                kind: Kind::Bytes { min: 0, max: 256 << 10, scales: true },
+                default: "1KiB",
+                meaning: "RAM for recent requests, 6 bytes each; more remembers longer, 0 predicts nothing.",
+                source: "Wang 2013 5.2, 5.6.1",
+            },
             choice(
                 "hat_covers",
                 &["pages", "logical_blocks"],

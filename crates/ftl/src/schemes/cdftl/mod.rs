@@ -77,7 +77,7 @@ use crate::schemes::cdftl::two_level_cache::TwoLevelCache;
 const CMT: Parameter = Parameter { default: "32KiB", ..mapping_cache::CMT };
 const CTP: Parameter = Parameter {
     name: "ctp",
-    kind: Kind::Bytes { min: 512, max: 1 << 40 },
+    kind: Kind::Bytes { min: 512, max: 1 << 40, scales: true },
     default: "32KiB",
     meaning: "RAM of the cached translation pages, a flash page each; more serves more neighbours.",
     source: "ftlkit",

@@ -45,7 +45,7 @@ pub(super) const PARAMETERS: [Parameter; 2] = [
     },
     Parameter {
         name: "zone_blocks",
-        kind: Kind::Integer { min: 0, max: 1 << 24 },
+        kind: Kind::Blocks { min: 0, max: 1 << 24 },
         default: "0",
         meaning: "Blocks of the buffer zone; 0 leaves it to zone.",
         source: "WAFTL tab. II (1024, 2048 or 4096)",

@@ -22,10 +22,7 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     /// programmed.
     pub(super) fn footprint(&self) -> FootprintFacts {
         let mut footprint = self.host.ftl().footprint();
-        let scale = self.experiment.device.as_whole().scale;
-        for RamStructure { ram_bytes, flash_bytes, .. } in &mut footprint.structures {
-            [*ram_bytes, *flash_bytes] = [*ram_bytes, *flash_bytes].map(|bytes| (bytes as f64 * scale).round() as u64);
-        }
+        self.plan.growth.grow(&mut footprint.structures);
         if let Some(units) = self.host.flash().device().engine().most_buffered_units() {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
             footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });

@@ -288,7 +288,7 @@ fn workloads() {
     let wide = WORKLOAD.replace("requests = 100, span = \"8MiB\"", "requests = 20000, span = \"8GiB\"");
     refused(
         &text(DEVICE, &format!("{wide}\naddresses = \"dense\""), FTL),
-        &["dense", "different pages", "more capacity"],
+        &["dense", "different pages", "device.capacity larger"],
     );
     let long =
         WORKLOAD.replace("write_share", "sizes = \"80MiB\", write_share").replace("8MiB\", sizes", "160MiB\", sizes");
