@@ -80,7 +80,7 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     said = life.sentences(Query(trace, goal="life"), best, page)
     assert said[0] == "The advised stack's life is a forecast from the erases of the run, not measured."
     assert said[1].replace("\N{NO-BREAK SPACE}", " ") == (
-        "That is 110 days at the workload's own rate, or 6.10 DWPD (drive writes per day over 5.00 years) "
+        "That is 110 days at the workload's own rate, or 6.10 DWPD (drive writes per day over 5 years) "
         "(page: 2.00 years, or 10.0 DWPD)."
     )
     best.rows[0]["is_overloaded"] = True
@@ -90,10 +90,10 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
 def test_the_endurance_is_told_with_where_it_comes_from() -> None:
     document = {"runs": [{"endurance": {"limit": 3_000}}], "device": {"preset": "tlc-nvme"}}
     assert life.endurance(document, {}) == [
-        "Endurance: 3,000 program/erase cycles a block, as the preset tlc-nvme has it."
+        "Endurance: 3,000 program/erase cycles per block, as the preset tlc-nvme has it."
     ]
     (line,) = life.endurance(document, {"device": {"endurance": 3_000}})
-    assert line.endswith("a block, as given (device.endurance).")
+    assert line.endswith("per block, as given (device.endurance).")
 
 
 def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace: str) -> None:

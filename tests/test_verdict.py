@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +17,7 @@ from ftlkit.report.rules import MOST
 from ftlkit.report.verdict import verdict
 from ftlkit.results.columns import METRICS
 from ftlkit.results.outcome import device_of
+from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -488,9 +491,9 @@ def test_who_lives_longest_is_named_with_the_range() -> None:
     )
     assert "years at the workload's own rate; it may" not in text
     assert "It lives shortest under block: 164 GB (156 GB to 180 GB)." in text
-    assert "drive writes per day (DWPD) are over 5.00 years" in text
+    assert "drive writes per day (DWPD) are over 5 years" in text
     document["study"]["run"]["warranty_years"] = 3.0
-    assert "are over 3.00 years" in of(document)
+    assert "are over 3 years" in of(document)
     document["runs"] = document["runs"][:1]
     assert "Under page the device is read-only after 5.26 TB (5.00 TB to 5.79 TB) of host writes" in of(document)
 
@@ -531,6 +534,54 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     del document["runs"][1:]
     document["runs"][0]["endurance"]["spares_gone"] = document["runs"][0]["endurance"]["first_block"] = None
     assert life.rows(fk.Results(document)) == []
+
+
+def test_even_wear_counts_good_blocks_and_says_where_gc_had_hardly_begun() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:1]
+    (page,) = document["runs"]
+    mine = endurance(page)
+    mine["spares_gone"] = mine["first_block"] = mine["drift"] = None
+    mine["refusal"] = "a block was erased 2.5 times"
+    document["write_rate"] = {"bytes_per_day": 1e9, "source": "workload"}
+    device = device_of(document)
+    blocks = math.prod(device["geometry"][key] for key in GEOMETRY[:-1])
+    block_bytes = device["geometry"]["pages_per_block"] * device["geometry"]["page_size_bytes"]
+    amplification = page["write_amplification"]
+    assert amplification is not None
+    page["erases"]["total"] = round(amplification * page["host_written_bytes"] / block_bytes)
+
+    def told(part: float) -> str:
+        allowed = part * mine["limit"] * device["physical_bytes"] / amplification
+        return f"{units.written(allowed)} under page ({units.years(allowed / 365e9)})"
+
+    assert f"With even wear, host writes last until {units.typed(told(1.0))}, at" in of(document)
+    device["bad_blocks"] = blocks // 10
+    assert f"last until {units.typed(told(1 - device['bad_blocks'] / blocks))}, at" in of(document)
+    page["erases"]["total"] //= 2
+    text = of(document)
+    assert "last until at most " in text
+    assert "At most: GC had hardly begun" in text
+
+
+def test_years_are_told_where_the_run_wrote_at_the_rate_or_the_rate_is_given() -> None:
+    document = sample.document()
+    document["runs"] = document["runs"][:1]
+    (page,) = document["runs"]
+    overload(document, ["page"])
+    load = page["load"]
+    assert load is not None
+    for is_forecast in (True, False):
+        if not is_forecast:
+            endurance(page)["spares_gone"] = endurance(page)["first_block"] = endurance(page)["drift"] = None
+            endurance(page)["refusal"] = "a block was erased 2.5 times"
+        for is_overloaded in (True, False):
+            load["is_overloaded"] = is_overloaded
+            for source in ("given", "workload", "drive_write"):
+                document["write_rate"] = {"bytes_per_day": 1e9, "source": source}
+                told = units.typed(" ".join(life.lives(fk.Results(document)))).replace("over 5 years", "")
+                has_years = bool(re.search(r"[\d.,]+ (years|days)", told))
+                assert has_years == (not is_overloaded or source != "workload"), (is_forecast, source, told)
 
 
 def test_a_forecast_above_what_write_amplification_allows_has_a_reason() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import REFERENCE
-from ftlkit.report.life import rate
+from ftlkit.report.life import is_own_rate, rate
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
 
@@ -65,7 +65,7 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     times = f"{lasts} at {rate(json.loads(best.rows[0]['document']))}, or " if lasts else ""
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""
-    over = f"over {units.digits(years)} years"
+    over = f"over {years:g} years"
     return [f"That is {times}{writes} (drive writes per day {over}){beside}."]
 
 
@@ -74,8 +74,8 @@ def _rates(measured: Measured) -> tuple[str, str]:
     lives = [life for row in measured.rows if (life := _endurance(row).get("spares_gone"))]
     if not lives or len(lives) < len(measured.rows):
         return "", ""
-    # A run that did not keep up did not write at that rate.
-    lasts = "" if measured.is_behind else units.years(fmean(life["years"] for life in lives))
+    is_behind = measured.is_behind and is_own_rate(json.loads(measured.rows[0]["document"]))
+    lasts = "" if is_behind else units.years(fmean(life["years"] for life in lives))
     return lasts, f"{units.digits(fmean(life['drive_writes_per_day'] for life in lives))} DWPD"
 
 
@@ -196,7 +196,7 @@ def endurance(document: Json, given: Json) -> list[str]:
         return []
     is_given = "endurance" in given.get("device", {})
     source = "as given (device.endurance)" if is_given else f"as the preset {document['device']['preset']} has it"
-    return [f"Endurance: {units.count(limit)} program/erase cycles a block, {source}."]
+    return [f"Endurance: {units.count(limit)} program/erase cycles per block, {source}."]
 
 
 def _endurance(row: Json) -> Json:

@@ -5,6 +5,7 @@ The forecast's method and its error are in docs/endurance.md.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from ftlkit.report.cautions import STEPS, more
 from ftlkit.report.load import is_overloaded, written_between
 from ftlkit.report.rules import listed
 from ftlkit.results.outcome import device_of
+from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Document, Json, Lifetime, Run
@@ -44,7 +46,7 @@ class _Forecast:
     label: str
     life: Lifetime
     is_behind: bool
-    """Whether the run did not keep up with the arrivals."""
+    """Whether the run could not write at that rate."""
     rate: str
     """The rate of writes by which years are counted, behind a preposition."""
 
@@ -54,7 +56,7 @@ def lives(results: Outcome) -> list[str]:
     known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
         (
-            _Forecast(run["label"], life, is_overloaded(run), rate(results.document))
+            _Forecast(run["label"], life, is_overloaded(run) and is_own_rate(results.document), rate(results.document))
             for run, endurance in known
             if (life := endurance["spares_gone"])
         ),
@@ -66,7 +68,7 @@ def lives(results: Outcome) -> list[str]:
         years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
-            f"does); drive writes per day (DWPD) are over {units.digits(years)} years."
+            f"does); drive writes per day (DWPD) are over {years:g} years."
         )
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])
@@ -92,25 +94,46 @@ def conditions(document: Document) -> str:
     return ", ".join([rate(document), *(f"{units.count(limit)} erases per block" for limit in limits[:1])])
 
 
+def is_own_rate(document: Document) -> bool:
+    """Whether years are counted at the workload's own rate, which an overloaded run missed."""
+    known = document.get("write_rate")
+    return known is None or known["source"] == "workload"
+
+
 def _even(results: Outcome) -> list[str]:
     """What write amplification alone tells of lives, where some are not forecast."""
     known = results.document.get("write_rate")
-    lives = [
-        (run["label"], allowed) for run in results.document["runs"] if (allowed := _allowed(results, run)) is not None
-    ]
+    runs = results.document["runs"]
+    lives = [(run, allowed) for run in runs if (allowed := _allowed(results, run)) is not None]
     if known is None or not lives:
         return []
     a_year = known["bytes_per_day"] * DAYS_A_YEAR
-    told = [f"{units.written(allowed)} under {label} ({units.years(allowed / a_year)})" for label, allowed in lives]
-    return [f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}."]
+    told = []
+    for run, allowed in lives:
+        most = "at most " if _erased(results, run) * BEYOND < 1 else ""
+        lasts = "" if is_overloaded(run) and is_own_rate(results.document) else f" ({units.years(allowed / a_year)})"
+        told.append(f"{most}{units.written(allowed)} under {run['label']}{lasts}")
+    filling = " At most: GC had hardly begun, so write amplification will rise." if "at most" in "".join(told) else ""
+    return [f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}.{filling}"]
+
+
+def _erased(results: Outcome, run: Run) -> float:
+    """Erased pages over programmed ones: 1 in a steady state, less while erased blocks are left."""
+    geometry = device_of(results.document)["geometry"]
+    programmed_bytes = (run["write_amplification"] or 0.0) * run["host_written_bytes"]
+    block_bytes = geometry["pages_per_block"] * geometry["page_size_bytes"]
+    return run["erases"]["total"] * block_bytes / programmed_bytes if programmed_bytes else 0.0
 
 
 def _allowed(results: Outcome, run: Run) -> float | None:
-    """Bytes that the host may write if all blocks are worn alike, by write amplification."""
+    """Bytes that the host may write if all good blocks are worn alike, by write amplification."""
     endurance, amplification = run.get("endurance"), run["write_amplification"]
     if not amplification or endurance is None:
         return None
-    return endurance["limit"] * device_of(results.document)["physical_bytes"] / amplification
+    device = device_of(results.document)
+    blocks = math.prod(device["geometry"][key] for key in GEOMETRY[:-1])
+    good_bytes = device["physical_bytes"] * (1 - device["bad_blocks"] / blocks)
+    return endurance["limit"] * good_bytes / amplification
 
 
 def _refused(reasons: dict[str, str], options: str) -> list[str]:
@@ -246,7 +269,10 @@ def rows(results: Outcome) -> list[Json]:
     known = [run["endurance"] for run in runs if run.get("endurance")]
     if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):
         return []
-    return [{"label": run["label"], "cells": _cells(run, is_overloaded(run))} for run in runs]
+    return [
+        {"label": run["label"], "cells": _cells(run, is_overloaded(run) and is_own_rate(results.document))}
+        for run in runs
+    ]
 
 
 def _cells(run: Run, is_behind: bool) -> list[str]:  # noqa: FBT001 - of a run
