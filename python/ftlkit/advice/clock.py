@@ -8,13 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.progress import BUDGET, Watcher
 from ftlkit._util.units import typed
 from ftlkit.advice.choice import LEAST, halve, ranking
 from ftlkit.advice.measure import wall_s
-from ftlkit.advice.query import REFERENCE, duration
+from ftlkit.advice.query import REFERENCE, TooShortError, duration
 from ftlkit.advice.search_result import SHARE
 
 if TYPE_CHECKING:
@@ -131,11 +130,11 @@ class Clock:
         """Let runs go on until so many seconds are left."""
         executor.until_s = None if self.ends_s is None else self.ends_s - max(0.0, reserved_s)
 
-    def too_short(self, what: str, *, fewer: bool = True) -> UserError:
+    def too_short(self, what: str, *, fewer: bool = True) -> TooShortError:
         """An error that says what the time was enough for; `fewer`: fewer requests would help."""
         took = typed(duration(time.monotonic() - self._begun_s))
         why, instead = self.explain(self._budget_s or 0.0)
-        return UserError(
+        return TooShortError(
             f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}."
             f"{why and f' {why}'} Give {instead or 'several times as much'}"
             f"{', or fewer requests (--requests)' if fewer and not instead else ''}."

@@ -32,6 +32,10 @@ class TooLittleRamError(UserError):
         self.stack = stack
 
 
+class TooShortError(UserError):
+    """The time was too short to measure anything; the text says how much would do."""
+
+
 class NoLifeError(UserError):
     """No life can be forecast, so none can be optimised; the text says how to get one."""
 

@@ -24,9 +24,9 @@ from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import REFERENCE, NoLifeError, TooLittleRamError
+from ftlkit.advice.query import REFERENCE, NoLifeError, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import SEARCHED, VOLATILE, SearchResult, prefix_lengths
+from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
+FEW, PATIENCE_S = 10_000, 15.0
+"""Where a budget is too short: requests of the one run that is made, and how long that may take."""
+
 MAP_ENTRY_BYTES = 8
 """A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
 
@@ -58,9 +61,9 @@ def answered(
 ) -> Answer:
     """Answer a question, with runs from a store and into it.
 
-    Ctrl-C ends the search with the answer so far. Raises `UserError` with advice where the input is
-    at fault, the time is too short to try anything or no stack suits, and `Interrupted` if Ctrl-C
-    came before anything was measured.
+    Ctrl-C ends the search with the answer so far. Where the time is too short for a search, one
+    stack is measured all the same. Raises `UserError` with advice where the input is at fault or no
+    stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
     """
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
@@ -73,6 +76,13 @@ def answered(
         query = replace(query, goal="wa")
         tell(unknown[0])
         result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+    except TooShortError as error:
+        tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
+        unknown = [str(error)]
+        query = replace(query, options={**query.options, "requests": _few(query)})
+        result = _one_stack(query, result_store, Local(threads))
+        if answer(query, result) is None:
+            raise
     if (advised := answer(query, result)) is not None:
         return replace(advised, sentences=[*advised.sentences, *unknown])
     if result.interrupted:
@@ -82,6 +92,32 @@ def answered(
     raise UserError(
         f"no stack that was tried meets --goal {query.goal} within the limits. Give more time, or another goal."
     )
+
+
+def _few(query: Query) -> int:
+    """So few requests that a run over them takes seconds."""
+    return min(int(query.options.get("requests", FEW)), FEW)
+
+
+def _one_stack(query: Query, store: Store, executor: Local) -> SearchResult:
+    """The first stack that was named, or the reference, on the searched part of few requests."""
+    document = query.document()
+    study.refuse_unreadable(document)
+    executor.until_s = until_s = time.monotonic() + PATIENCE_S
+    stack = next(iter(query.stacks()), REFERENCE)
+    try:
+        device = _device(query, document, Silent, until_s)
+        requests = int(_look_over(document, Silent, until_s)["requests"])
+    except TimeIsUp:
+        return SearchResult(0, frozenset(), {}, 0)
+    names = [each.partition("+")[0] for each in query.stacks()] or _mappings()
+    result = SearchResult(requests, frozenset(names), {}, device["capacity"], is_slice="slice" in device)
+    rung = Rung(result.searched, begun={stack: None})
+    result.lengths, result.rungs = [rung.requests], [rung]
+    with scratch() as folder:
+        runner = Runner(query, device, store, executor, Traces(folder))
+        rung.tried |= runner.prefix([stack], rung.requests)
+    return result
 
 
 def search_stacks(
