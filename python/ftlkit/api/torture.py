@@ -137,7 +137,8 @@ class TortureOptions(TypedDict, total=False):
         Sequence[str],
         Option(
             "Device: channels x dies x planes x blocks x pages x bytes, then perhaps ,strict or ,any, "
-            ",bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc; may be repeated. Random small devices by default.",
+            ",bad:0:3, ,refresh:2, ,volatile:4 or ,together:4, ,units:2 and ,paired:mlc; may be repeated. Random small "
+            "devices by default.",
             "CxDxPxBxPxS",
             default=(),
         ),

@@ -10,7 +10,7 @@ use flash::{
     BitErrorModel, CellType, Chip, ChipOptions, Exposure, Flash, Full, Geometry, PastEndurance, Pbn, ProgramOrder,
     Shape,
 };
-use ftl::{BitErrors, Nanos, Reliability};
+use ftl::{BitErrors, Layout, Nanos, Reliability};
 
 use crate::case::named::{list, name_of, value_of};
 use crate::stamp::Stamp;
@@ -28,6 +28,10 @@ pub struct DeviceSpec {
     pub refreshed_after: u32,
     /// Pages of a block that are programmed at once and wait in RAM until then; 1 for none.
     pub at_once: u32,
+    /// Whether a capacitor keeps those that wait.
+    pub has_capacitor: bool,
+    /// Pages that lie in one page of the flash.
+    pub units_per_page: u32,
     /// The cells, if their pages are programmed one after the other and a power cut may destroy
     /// earlier ones.
     pub paired: Option<CellType>,
@@ -56,6 +60,8 @@ impl DeviceSpec {
             bad_blocks: Vec::new(),
             refreshed_after: 0,
             at_once: 1,
+            has_capacitor: false,
+            units_per_page: 1,
             paired: None,
         }
     }
@@ -94,11 +100,25 @@ impl DeviceSpec {
         Self { order: ProgramOrder::Strict, paired: Some(cell), ..self }
     }
 
+    /// The same device in strict order with a capacitor, where `at_once` pages of a block are
+    /// programmed together, and a page of the flash has `units_per_page` of them.
+    #[must_use]
+    pub fn together(self, at_once: u32, units_per_page: u32) -> Self {
+        Self { order: ProgramOrder::Strict, at_once, has_capacitor: true, units_per_page, ..self }
+    }
+
+    /// What a scheme may know of a chip of this device.
+    pub fn layout(&self, chip: &(impl Flash + ?Sized), logical_pages: u32, seed: u64) -> Layout {
+        let Self { at_once: programmed_at_once, units_per_page, .. } = *self;
+        Layout { programmed_at_once, units_per_page, ..Layout::of(chip, logical_pages, seed) }
+    }
+
     /// Which pages a power cut takes although their programs have ended.
     fn exposure(&self) -> Option<Exposure> {
         let pages = self.shape.pages_per_block;
         match self.paired {
             Some(cell) => Exposure::paired(cell, self.at_once, pages),
+            None if self.has_capacitor => None,
             None => Exposure::gathered(self.at_once, pages),
         }
     }
@@ -126,14 +146,21 @@ impl DeviceSpec {
         let pages = geometry.pages_per_block();
         if self.at_once == 0 || !pages.is_multiple_of(self.at_once) {
             return Err(format!(
-                "volatile:{}: blocks have {pages} pages, which must be a multiple of what is programmed at once",
+                "{}:{}: blocks have {pages} pages, which must be a multiple of what is programmed at once",
+                if self.has_capacitor { "together" } else { "volatile" },
                 self.at_once
             ));
         }
-        if self.exposure().is_some() && self.order != ProgramOrder::Strict {
-            return Err(
-                "volatile and paired ask for strict order, as a gap could not be programmed later; add ,strict".into(),
-            );
+        if self.units_per_page == 0 || !self.at_once.is_multiple_of(self.units_per_page) {
+            return Err(format!(
+                "units:{}: must divide the {} pages that are programmed at once (volatile, together)",
+                self.units_per_page, self.at_once
+            ));
+        }
+        if (self.at_once > 1 || self.paired.is_some()) && self.order != ProgramOrder::Strict {
+            return Err("volatile, together and paired ask for strict order, as a gap could not be programmed later; \
+                        add ,strict"
+                .into());
         }
         match self.bad_blocks.iter().find(|&&block| block >= geometry.blocks()) {
             Some(bad) => {
@@ -193,7 +220,10 @@ impl fmt::Display for DeviceSpec {
             write!(f, ",refresh:{}", self.refreshed_after)?;
         }
         if self.at_once > 1 {
-            write!(f, ",volatile:{}", self.at_once)?;
+            write!(f, ",{}:{}", if self.has_capacitor { "together" } else { "volatile" }, self.at_once)?;
+        }
+        if self.units_per_page > 1 {
+            write!(f, ",units:{}", self.units_per_page)?;
         }
         if let Some((_, name)) = CELLS.iter().find(|(cell, _)| Some(*cell) == self.paired) {
             write!(f, ",paired:{name}")?;
@@ -209,7 +239,8 @@ impl FromStr for DeviceSpec {
         let advice = |part: &str| {
             format!(
                 "geometry {text}: {part} is not understood; write channels x dies x planes x blocks x pages x bytes, for \
-                 example 1x2x1x8x5x512, then perhaps ,strict or ,any, ,bad:0:3, ,refresh:2, ,volatile:4 and ,paired:mlc"
+                 example 1x2x1x8x5x512, then perhaps ,strict or ,any, ,bad:0:3, ,refresh:2, ,volatile:4 or ,together:4, ,units:2 and \
+                 ,paired:mlc"
             )
         };
         let mut parts = text.split(',');
@@ -222,6 +253,10 @@ impl FromStr for DeviceSpec {
                 spec.refreshed_after = reads.parse().map_err(|_| advice(part))?;
             } else if let Some(pages) = part.strip_prefix("volatile:") {
                 spec.at_once = pages.parse().map_err(|_| advice(part))?;
+            } else if let Some(pages) = part.strip_prefix("together:") {
+                (spec.at_once, spec.has_capacitor) = (pages.parse().map_err(|_| advice(part))?, true);
+            } else if let Some(units) = part.strip_prefix("units:") {
+                spec.units_per_page = units.parse().map_err(|_| advice(part))?;
             } else if let Some(cell) = part.strip_prefix("paired:").and_then(|name| value_of(&CELLS, name)) {
                 spec.paired = Some(cell);
             } else {
@@ -253,6 +288,7 @@ mod tests {
             "1x1x1x4x4x512,bad:0",
             "1x1x1x4x4x512,any,bad:0:3,refresh:2",
             "1x1x1x4x4x512,strict,volatile:2,paired:tlc",
+            "1x1x1x4x24x512,strict,together:12,units:4",
         ] {
             assert_eq!(text.parse::<DeviceSpec>().expect(text).to_string(), text);
         }
@@ -279,6 +315,8 @@ mod tests {
         assert!(uneven.geometry().expect_err("refused").contains("volatile:4: blocks have 6 pages"), "{uneven}");
         let gaps = DeviceSpec { order: ProgramOrder::Any, ..DeviceSpec::new(1, 1, 1, 2, 6).gathering(3) };
         assert!(gaps.geometry().expect_err("refused").contains("add ,strict"), "{gaps}");
+        let parts = DeviceSpec::new(1, 1, 1, 2, 6).together(3, 2).geometry().expect_err("refused");
+        assert!(parts.contains("units:2: must divide the 3 pages"), "{parts}");
         assert!(beyond.chip(1).err().expect("refused").contains("bad block 2 lies beyond"), "{beyond}");
     }
 }

@@ -106,7 +106,7 @@ struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     fn new(case: &'a Case, choice: Choice<'a>, trail: &'a Trail) -> Result<Self, Fault> {
         let chip = case.device.chip(ENDURANCE).map_err(Fault::ImpossibleCase)?;
-        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
         Ok(Self { case, layout, choice, trail, explored: TrialStats::default(), allowed: u64::MAX, reached: false })
     }
 

@@ -66,6 +66,6 @@ pub fn accepts(
     logical_pages: u32,
     build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
 ) -> Result<(), ConfigError> {
-    let layout = Layout::of(&device.chip(u32::MAX).map_err(ConfigError)?, logical_pages, 0);
+    let layout = device.layout(&device.chip(u32::MAX).map_err(ConfigError)?, logical_pages, 0);
     catch_unwind(AssertUnwindSafe(|| build(&layout).map(|_| ()))).unwrap_or(Ok(()))
 }

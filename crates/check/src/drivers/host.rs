@@ -44,7 +44,7 @@ impl Host {
         case: &Case,
         build: impl FnOnce(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
     ) -> Result<Self, Fault> {
-        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = CheckedFlash::new(chip).timed(FixedTimes::default());
         let driver = Driver::start(device, case, |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
         Ok(Self { rng: SeededRng::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })

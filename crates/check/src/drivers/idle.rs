@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 
-use ftl::{FlashOp, Layout, Nanos};
+use ftl::{FlashOp, Nanos};
 use random::{SeededRng, derive};
 
 use crate::case::operation::Extent;
@@ -64,7 +64,7 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     fn new(case: &'a Case, place: &'a Cell<FailurePoint>) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
-        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let device = CheckedFlash::new(chip).timed(FixedTimes::new(TAKES));
         let oracle = ExactOracle::new(case.logical_pages);
         let driver = Driver::start(device, case, |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;

@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use flash::{CellType, ProgramOrder};
+use flash::{CellType, ProgramOrder, Shape};
 use ftl::{Part, PartKind, Stack, registry};
 use random::SeededRng;
 use serde::Serialize;
@@ -33,6 +33,8 @@ const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
 const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
 /// One in this many trials in strict order has no capacitor.
 const EXPOSED: u32 = 3;
+/// One in this many of the others in strict order has blocks of its own and programs page by page.
+const BY_ITSELF: u32 = 4;
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
@@ -291,7 +293,7 @@ pub(super) fn trial(
     };
     if space.devices.is_empty() {
         case.device.refreshed_after = REFRESH[rng.below_u32(REFRESH.len() as u32) as usize];
-        case = exposed(case);
+        case = in_superblocks(exposed(case));
     }
     let plan = sheet.plan(&case);
     Some((case, plan))
@@ -310,6 +312,37 @@ fn exposed(case: Case) -> Case {
     let mut pick = |choices: usize| rng.below_u32(choices as u32) as usize;
     let (at_once, paired) = (at_once[pick(at_once.len())], cells[pick(cells.len())]);
     let device = DeviceSpec { at_once, paired, ..case.device.clone() };
+    let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
+    match capacity {
+        Some(capacity) => Case { device, logical_pages: case.logical_pages.min(capacity), ..case },
+        None => case,
+    }
+}
+
+/// A case, perhaps with superblocks or several pages that are programmed at once, of those in
+/// strict order that have a capacitor. Nothing else that is drawn depends on it.
+fn in_superblocks(case: Case) -> Case {
+    let mut rng = SeededRng::named(case.seed, "superblocks");
+    let is_plain = case.device.at_once == 1 && case.device.paired.is_none();
+    if case.device.order != ProgramOrder::Strict || !is_plain || rng.below_u32(BY_ITSELF) == 0 {
+        return case;
+    }
+    let shape = case.device.shape;
+    let dies = if rng.below_u32(2) == 0 { shape.channels } else { 1 };
+    let (planes, multi_plane) = (shape.planes_per_die, rng.below_u32(2) == 0);
+    let units_per_page = [1, 2, 4][rng.below_u32(3) as usize];
+    let of_plane = units_per_page * [1, 2, 3][rng.below_u32(3) as usize];
+    let shape = Shape {
+        channels: shape.channels / dies,
+        planes_per_die: 1,
+        blocks_per_plane: shape.blocks_per_plane * planes,
+        pages_per_block: (shape.pages_per_block * planes * dies).next_multiple_of(of_plane * planes * dies),
+        ..shape
+    };
+    let blocks = shape.channels * shape.dies_per_channel * shape.blocks_per_plane;
+    let bad_blocks = case.device.bad_blocks.iter().copied().filter(|&block| block < blocks).collect();
+    let at_once = if multi_plane { of_plane * planes } else { of_plane };
+    let device = DeviceSpec { shape, bad_blocks, ..case.device.clone() }.together(at_once, units_per_page);
     let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
     match capacity {
         Some(capacity) => Case { device, logical_pages: case.logical_pages.min(capacity), ..case },

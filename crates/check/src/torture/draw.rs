@@ -32,7 +32,7 @@ const CUTS_OPERATIONS: u64 = 20_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Drawn {
     kind: Kind,
-    case: Case,
+    pub(super) case: Case,
     plan: Plan,
     rng: SeededRng,
     /// Flash operations that its power cuts may take.

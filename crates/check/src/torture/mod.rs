@@ -301,3 +301,25 @@ fn check_place(subject: &Subject, devices: &[DeviceSpec]) -> Result<(), String> 
         devices.iter().find_map(|device| geometries::accepts(device, 1, |layout| create(&subject.stack, layout)).err());
     Err(refused.map_or_else(|| format!("{} accepts no device", subject.stack), |error| error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn superblocks_are_drawn_of_every_kind_under_paced_collections_too() {
+        let stacks = vec![Stack::of("page")];
+        let mut torture = Torture::new(Options { stacks, ..Options::default() }).expect("a scheme");
+        let (mut of_kind, mut paced) = ([0; 4], 0);
+        for _ in 0..200 {
+            let trial = torture.next_trial().expect("nothing is broken");
+            torture.record(&trial, Ok(TrialStats::default()), 1);
+            let case = &trial.drawn.as_ref().expect("it accepts devices").case;
+            if case.device.has_capacitor && case.device.units_per_page > 1 {
+                of_kind[trial.kind as usize] += 1;
+                paced += u32::from(case.stack.mapping.settings.get("gc").is_none_or(|gc| gc != "whole"));
+            }
+        }
+        assert!(of_kind.iter().all(|&count| count > 2) && paced > 10, "{of_kind:?}, {paced} paced");
+    }
+}

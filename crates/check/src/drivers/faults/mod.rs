@@ -23,7 +23,7 @@ mod refusal;
 use std::cell::Cell;
 
 use flash::{Fault as FlashFault, FaultPlan, Flash, Lpn, Operations, Pbn};
-use ftl::{AnyDevice, Drive, FlashOp, FlashPort, FtlError, Layout, RecoverError};
+use ftl::{AnyDevice, Drive, FlashOp, FlashPort, FtlError, RecoverError};
 use random::derive;
 
 use crate::case::fault::{self, InjectedFault};
@@ -91,7 +91,7 @@ fn frail_mut(device: &mut AnyDevice) -> &mut FaultTracingChip {
 impl<'a> Trial<'a> {
     fn new(case: &'a Case, fault_run: &FaultRun, trail: &'a Trail) -> Result<Self, Fault> {
         let chip = case.device.chip(fault_run.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
-        let layout = Layout::of(&chip, case.logical_pages, derive(case.seed, "scheme"));
+        let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let frail = FaultTracingChip::new(chip, fault_run.plan.clone(), trail.hits.clone(), fault_run.records);
         // A block that fails stays with what it exposes until it is emptied, so there is no limit.
         let is_limited = layout.exposure.is_none();
@@ -206,7 +206,7 @@ impl<'a> Trial<'a> {
             self.keep_books();
             self.driver.power_on(|device| frail_mut(device).restore_power());
             let (case, frail) = (self.case, self.frail());
-            let layout = Layout::of(frail, case.logical_pages, derive(case.seed, "scheme"));
+            let layout = case.device.layout(frail, case.logical_pages, derive(case.seed, "scheme"));
             let fresh = create(&case.stack, &layout);
             let marked = self.driver.oracle.failed_blocks.iter().filter(|&&pbn| frail.is_bad(pbn)).copied().collect();
             self.driver.oracle.power_on(marked, fresh.is_err());
