@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 FLOOR_BYTES = 1 << 10
 """The least RAM that a cache or a buffer is tried with, unless its own least is above."""
 
-NOT_TO_BE_BUILT = frozenset({("victims", "opt")})
-"""Values of parameters that know the future and so exist in a simulation alone."""
+NOT_TO_BE_BUILT = frozenset({("victims", "opt"), ("copy_choice", "original")})
+"""Values of parameters that know the future, or take out the mechanism that they belong to."""
 
-NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks"})
-"""Parameters that few devices allow, and the second one of two that set the same.
+NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks", "knowledge"})
+"""Parameters that few devices allow, the second one of two that set the same, and knock-outs.
 
 A stack that comes with them keeps them.
 """

@@ -69,10 +69,19 @@ use host::FileEvent;
 
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
-use crate::api::parameter::Values;
+use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, Order, WearPolicy};
-use crate::wear::temperatures::{DEGREES, FreeBlocks};
+use crate::wear::temperatures::{DEGREES, FreeBlocks, Knowledge};
+
+const KNOWLEDGE: Parameter = Parameter {
+    name: "knowledge",
+    kind: Kind::Choice { of: &["degrees", "files", "drawn"] },
+    default: "degrees",
+    meaning: "Use of the host's hints: degrees, as they come; files, half of T as the degree of all data of files; \
+              drawn, a random degree for each type of file. The last two show the worth of degrees.",
+    source: "ftlkit",
+};
 
 /// System-assisted wear levelling: the drive's half.
 #[derive(Clone, Debug)]
@@ -88,12 +97,17 @@ impl WearScheme for Saw {
         capabilities: Capabilities::NONE,
         memory: Memory::WEAR_LISTS,
         source: "Wang 2013 ch. 7",
-        parameters: &[DEGREES],
+        parameters: &[DEGREES, KNOWLEDGE],
         header: include_str!("saw.rs"),
     };
 
     fn new(layout: &Layout, values: &Values) -> Self {
-        Self { free: FreeBlocks::by_temperature(values), blocks: layout.geometry.blocks() }
+        let knowledge = match values.word(KNOWLEDGE.name) {
+            "degrees" => Knowledge::Degrees,
+            "files" => Knowledge::Files,
+            _ => Knowledge::Drawn,
+        };
+        Self { free: FreeBlocks::by_temperature(values).with_knowledge(knowledge), blocks: layout.geometry.blocks() }
     }
 }
 

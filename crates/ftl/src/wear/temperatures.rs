@@ -43,6 +43,17 @@ pub const FREE_BLOCKS: Parameter = Parameter {
     source: "ftlkit; temperature: Wang 2013 7.5",
 };
 
+/// How much of the host's hints counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knowledge {
+    /// Their degree.
+    Degrees,
+    /// That they belong to a file; all files have half of T as their degree.
+    Files,
+    /// Their type alone: its degree is drawn.
+    Drawn,
+}
+
 /// How free blocks are chosen.
 #[derive(Clone, Debug)]
 pub struct FreeBlocks {
@@ -68,6 +79,15 @@ impl FreeBlocks {
     pub fn by_temperature(values: &Values) -> Self {
         let temperatures = Temperatures::new(values.integer(DEGREES.name) as u8);
         Self { order: Order::LeastWorn, temperatures: Some(temperatures) }
+    }
+
+    /// The same with this use of hints.
+    #[must_use]
+    pub fn with_knowledge(mut self, knowledge: Knowledge) -> Self {
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.knowledge = knowledge;
+        }
+        self
     }
 
     /// In which order they stand.
@@ -109,6 +129,7 @@ impl FreeBlocks {
 struct Temperatures {
     /// T of the thesis.
     degrees: u8,
+    knowledge: Knowledge,
     /// By the number of the type of file; 0 where nothing was said.
     of_type: Box<[u8; 256]>,
     /// By stream, for pages of which tags keep that.
@@ -117,7 +138,7 @@ struct Temperatures {
 
 impl Temperatures {
     fn new(degrees: u8) -> Self {
-        Self { degrees, of_type: Box::new([0; 256]), of_stream: Box::new([0; 256]) }
+        Self { degrees, knowledge: Knowledge::Degrees, of_type: Box::new([0; 256]), of_stream: Box::new([0; 256]) }
     }
 
     fn on_hint(&mut self, hint: Hint) {
@@ -134,7 +155,11 @@ impl Temperatures {
         let temperatures =
             [hint.temperature(), last(&self.of_type, hint.file_type()), last(&self.of_stream, hint.stream())];
         let temperature = temperatures.into_iter().find(|&temperature| temperature > 0)?;
-        Some((temperature - 1).min(self.degrees))
+        Some(match self.knowledge {
+            Knowledge::Degrees => (temperature - 1).min(self.degrees),
+            Knowledge::Files => self.degrees / 2,
+            Knowledge::Drawn => (random::mix(hint.file_type().into()) % (u64::from(self.degrees) + 1)) as u8,
+        })
     }
 
     /// The first block of the group of free blocks; the least worn of all for data of which nothing
@@ -168,6 +193,19 @@ mod tests {
         assert_eq!(places(1), [0; 6]);
         assert_eq!(temperatures.place(of(200), 16), 0, "hotter than hot");
         assert_eq!(temperatures.place(Hint::NONE, 16), 0);
+    }
+
+    #[test]
+    fn with_less_knowledge_files_are_alike_or_types_have_drawn_degrees_and_other_data_have_none() {
+        let with = |knowledge| Temperatures { knowledge, ..Temperatures::new(10) };
+        let [files, drawn] = [Knowledge::Files, Knowledge::Drawn].map(with);
+        let degrees = |of: &Temperatures| (1..=20).map(|kind| of.degree(Hint::new(0, 3, kind))).collect::<Vec<_>>();
+        assert_eq!(degrees(&files), [Some(5); 20]);
+        let of_types = degrees(&drawn);
+        assert!(of_types.iter().all(|degree| degree.is_some_and(|degree| degree <= 10)), "{of_types:?}");
+        assert!(of_types.iter().any(|degree| *degree != of_types[0]), "{of_types:?}");
+        assert_eq!((1..=10).map(|hot| drawn.degree(Hint::new(0, hot, 7))).collect::<Vec<_>>(), [of_types[6]; 10]);
+        assert_eq!([files, drawn].map(|temperatures| temperatures.degree(Hint::NONE)), [None; 2]);
     }
 
     #[test]

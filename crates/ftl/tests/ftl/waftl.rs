@@ -104,6 +104,19 @@ fn a_migration_reads_the_map_once_a_logical_block() {
     }
 }
 
+/// The same without batches: each of four logical blocks writes the map once, or each entry when it
+/// leaves, of which 8 of 16 have.
+#[test]
+fn a_migration_without_batches_writes_the_map_once_a_logical_block() {
+    for (update, programs) in [("block", 4), ("page", 8)] {
+        let unbatched = [("cmt", "64"), ("threshold", "1.25"), ("pmt_update", update), ("batch_update", "false")];
+        let mut waftl = small(&unbatched);
+        waftl.write(&(0..16).collect::<Vec<_>>());
+        waftl.write(&[0]);
+        assert_eq!(waftl.cost(Cause::Mapping).1, programs, "pmt_update = {update}");
+    }
+}
+
 /// Line 20: the most popular of the new blocks is mapped page by page, however many pages it has.
 /// Block 0 is written in one request, so it counts one access, block 1 in four of which each begins
 /// anew.

@@ -116,6 +116,18 @@ impl MappingCache {
         }
     }
 
+    /// Flash says the same as this entry from now on, if it was newer.
+    pub fn mark_clean(&mut self, lpn: Lpn) {
+        if self.newer.contains(lpn) {
+            self.newer.remove(lpn);
+        }
+    }
+
+    /// Whether all changed entries of a translation page are written together.
+    pub fn batches(&self) -> bool {
+        self.batches
+    }
+
     /// The translation page of an entry.
     fn page_of(&self, lpn: Lpn) -> u32 {
         self.paging.page_of(lpn)

@@ -305,10 +305,10 @@ impl Paging {
 /// By what the copy to read is chosen.
 pub const COPY_CHOICE: Parameter = Parameter {
     name: "copy_choice",
-    kind: Kind::Choice { of: &["first_done", "idle_channel"] },
+    kind: Kind::Choice { of: &["first_done", "idle_channel", "original"] },
     default: "first_done",
     meaning: "Which copy a miss reads: the one whose read would be done first, by die and bus; or one whose channel is idle, bus and all dies, \
-              else the one whose channel is idle first.",
+              else the one whose channel is idle first; or always the original if it can be read, so that copies only cost (simulation only).",
     source: "ftlkit; RFTL alg. 1 (idle_channel)",
 };
 
@@ -320,12 +320,18 @@ pub enum CopyChoice {
     FirstDone,
     /// The one whose channel is idle, or will be first.
     IdleChannel,
+    /// The first, as if there were no other.
+    Original,
 }
 
 impl CopyChoice {
     /// What [`COPY_CHOICE`] asks for.
     pub fn from_values(values: &Values) -> Self {
-        if values.word(COPY_CHOICE.name) == "idle_channel" { Self::IdleChannel } else { Self::FirstDone }
+        match values.word(COPY_CHOICE.name) {
+            "idle_channel" => Self::IdleChannel,
+            "original" => Self::Original,
+            _ => Self::FirstDone,
+        }
     }
 
     /// How long a copy keeps a miss waiting, by this choice: the copy with the least is read.
@@ -333,6 +339,7 @@ impl CopyChoice {
         match self {
             Self::FirstDone => flash.estimate_read(copy),
             Self::IdleChannel => flash.busy(space.channel_of(copy)),
+            Self::Original => Nanos::default(),
         }
     }
 }

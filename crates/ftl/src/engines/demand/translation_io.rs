@@ -9,7 +9,9 @@ use flash::{Lpn, Ppn, Role};
 use host::Hint;
 
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
+use crate::engines::demand::mapping_cache::MappingCache;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
+use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
@@ -74,20 +76,10 @@ impl<S: DemandScheme> DemandPaged<S> {
     ) -> Result<(), FtlError> {
         debug_assert!(page < self.table.pages_of_table(), "there is no translation page {page}");
         debug_assert!(updates.iter().all(|&(of, ..)| of == page), "updates of other pages are written with {page}");
-        let mut first = Some(place(self, flash, &[])?);
+        let first = place(self, flash, &[])?;
         // Only now, since finding the place may have moved the page.
         let read = if self.cache.holds_page(page) { None } else { self.read_translation(flash, page)?.0 };
-        let content = read.unwrap_or_default();
-        let mut channels = Vec::new();
-        flash.in_parallel(0..self.table.copies(), |flash, copy| {
-            let to = self.write_copy(flash, page, copy, &content, &channels, |scheme, flash, channels| {
-                first.take().map_or_else(|| place(scheme, flash, channels), Ok)
-            })?;
-            if self.table.copies() > 1 {
-                channels.push(self.space.channel_of(to));
-            }
-            Ok(())
-        })?;
+        self.write_copies(flash, (page, first), &read.unwrap_or_default(), place)?;
         for &(_, lpn, ppn) in updates {
             self.table.write_entry(lpn, Some(ppn));
         }
@@ -96,6 +88,27 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         self.cache.clean(page);
         Ok(())
+    }
+
+    /// Writes all copies of a translation page, the first on this die.
+    fn write_copies<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        (page, first): (u32, u32),
+        content: &D::Data,
+        mut place: impl FnMut(&mut Self, &mut FlashPort<D>, &[u32]) -> Result<u32, FtlError>,
+    ) -> Result<(), FtlError> {
+        let mut first = Some(first);
+        let mut channels = Vec::new();
+        flash.in_parallel(0..self.table.copies(), |flash, copy| {
+            let to = self.write_copy(flash, page, copy, content, &channels, |scheme, flash, channels| {
+                first.take().map_or_else(|| place(scheme, flash, channels), Ok)
+            })?;
+            if self.table.copies() > 1 {
+                channels.push(self.space.channel_of(to));
+            }
+            Ok(())
+        })
     }
 
     /// Writes one copy of a translation page; a page that fails is tried again elsewhere.
@@ -135,6 +148,35 @@ impl<S: DemandScheme> DemandPaged<S> {
             if needed(self, page) {
                 self.blocks.spares().admit()?;
                 self.write_translation(flash, page, &[], Self::die_for_translation)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<S: DemandScheme<Cache = MappingCache>> DemandPaged<S> {
+    /// Writes the translation page of each of these entries that is newer, once for all of them.
+    /// The translation page that was read last is not read again for that.
+    pub fn write_back_together<D: Device>(
+        &mut self,
+        flash: &mut FlashPort<D>,
+        lpns: &[Lpn],
+        last_read: Option<u32>,
+    ) -> Result<(), FtlError> {
+        flash.with_cause(Cause::Mapping, |flash| {
+            for &lpn in lpns {
+                if !self.cache.is_newer(lpn) {
+                    continue;
+                }
+                let page = self.table.page_of(lpn);
+                if last_read == Some(page) {
+                    let first = self.next_translation_die(flash, &[])?;
+                    self.write_copies(flash, (page, first), &D::Data::default(), Self::next_translation_die)?;
+                } else {
+                    self.write_translation(flash, page, &[], Self::next_translation_die)?;
+                }
+                let together = lpns.iter().filter(|&&other| self.table.page_of(other) == page);
+                together.for_each(|&written| self.cache.mark_clean(written));
             }
             Ok(())
         })

@@ -148,7 +148,11 @@ impl Waftl {
             }
             self.pages.place_page(flash, lpn, &mut last_read)?;
         }
-        Ok(())
+        if self.updates_by_page || self.pages.cache().batches() {
+            return Ok(());
+        }
+        let lpns: Vec<Lpn> = self.pages.foreign_pages.pages_of(lbn).map(|(_, lpn)| lpn).collect();
+        self.pages.write_back_together(flash, &lpns, last_read)
     }
 
     /// Whether a new logical block is mapped as a whole. One of which a trim has to be remembered

@@ -54,7 +54,8 @@
 //! 1. `migrate`, for each logical block in the zone: of a BMB, if any page is dirty, all pages go
 //!    to a fresh block; of page-mapped ones the dirty pages go to PMBs; a new one becomes a BMB if
 //!    it is not the most popular and has as many pages as the threshold says. The map is updated
-//!    once a logical block: its translation page is read once, if the CPMT lacks any entry.
+//!    once a logical block: its translation page is read once, if the CPMT lacks any entry, and
+//!    with `batch_update = false` written once; with batches entries are written as they leave.
 //! 2. `idle` erases dirty zones and replaced BMBs, as many as eqs. 3 and 4 say, each only if the
 //!    period has not ended: a request waits for one erase at most.
 //! 3. `collect_online` does so when less than `gc_free` is free, and collects PMBs, on the die with
@@ -162,7 +163,7 @@ pub struct Waftl {
     online: [usize; 2],
     caches_reads: bool,
     waits: bool,
-    /// Whether a migration reads the map for each page, not for each logical block.
+    /// Whether a migration reads and writes the map for each page, not for each logical block.
     updates_by_page: bool,
     popular_top: usize,
     erase_counts_bytes: u64,

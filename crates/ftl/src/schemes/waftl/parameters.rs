@@ -38,7 +38,8 @@ const OWN: [Parameter; 6] = [
         name: "pmt_update",
         kind: Kind::Choice { of: &["block", "page"] },
         default: "block",
-        meaning: "Whether a migration reads a translation page once for all pages of a logical block, or again for each page whose entry is not in the CPMT.",
+        meaning: "Whether a migration reads a translation page once for all pages of a logical block, and with batch_update = false writes it once, \
+                  too; or reads and writes it for each page whose entry is not in the CPMT or leaves it.",
         source: "WAFTL algorithm 1, lines 31 to 33 (block)",
     },
     ratio(

@@ -128,6 +128,17 @@ fn a_miss_does_not_wait_for_what_keeps_the_other_copy_busy() {
 }
 
 #[test]
+fn a_miss_that_reads_the_original_waits_for_it_alone() {
+    for (busy, waits_us) in [(0, 1500), (1, 0)] {
+        let mut bench = Bench::new::<DemandPaged<Rftl>>(&[("copy_choice", "original")], Abilities::default());
+        let &[.., original, copy] = bench.dies_of_copies().as_slice() else { panic!("there are two copies") };
+        bench.occupy([original, copy][busy], &[FlashOp::Erase]);
+        let lpn = lpn_apart(&bench, &[original, copy]);
+        assert_eq!(bench.read(lpn, 0), (lpn, waits_us + 2 * READ_US));
+    }
+}
+
+#[test]
 fn a_die_that_erases_behind_an_idle_bus_is_busy() {
     //                0        125      250                    1500 µs
     // original  die  |================= erase ===============|
