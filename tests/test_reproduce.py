@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 def test_claims_are_judged_by_their_bounds(study: Path) -> None:
     done = reproduce.reproduce(reproduce.load(study))
     assert [(judgement.claim.id, judgement.verdict) for judgement in done.judgements] == [
-        ("C1", "reproduced"),
+        ("C1", "no control"),
         ("C2", "not"),
     ]
     assert done.judgements[0].text == "+0.0 %"
@@ -60,7 +60,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
         "over BAST",
         "groups so far",
         "requests served",
-        "measured: 1 reproduced",
+        "measured: 0 reproduced, 1 no control",
         "<svg",
         "None.",
     ):
@@ -205,7 +205,7 @@ def test_a_model_stands_beside_a_simulation(study: Path, tmp_path: Path) -> None
     done = reproduce.reproduce(reproduce.load(study))
     # Half of all lookups miss: two reads of 25 us and a write of 200 us, and half of them wait for
     # 900 us.
-    assert [judgement.verdict for judgement in done.judgements] == ["partly", "reproduced"]
+    assert [judgement.verdict for judgement in done.judgements] == ["partly", "no control"]
     assert [point.value("lookup_us") for point in done.points if point.variant == "model"] == pytest.approx([350.1] * 2)
     dftl, deeper = (point for point in done.points if point.variant == "dftl")
     assert deeper.value("iops") > 1.5 * dftl.value("iops")
@@ -280,7 +280,7 @@ def test_an_overloaded_run_decides_no_claim_by_any_metric(study: Path, tmp_path:
         assert judgement.verdict == "open"
     assert alone.verdict == "partly"
     assert reproduce.counted(done.judgements) == (
-        "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 4 not judged"
+        "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 4 open"
     )
     done.page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -317,7 +317,7 @@ def test_a_trace_that_is_not_at_hand_is_left_out_and_named(
     study.write_text(text, encoding="utf-8")
     done = reproduce.reproduce(reproduce.load(study))
     assert done.absent == ["recorded.csv"]
-    assert [judgement.verdict for judgement in done.judgements] == ["reproduced", "not", "open"]
+    assert [judgement.verdict for judgement in done.judgements] == ["no control", "not", "open"]
     assert done.judgements[2].text == "recorded: left out: recorded.csv is not at hand"
     assert done.failed == []
     done.page(tmp_path / "page.html")

@@ -139,7 +139,7 @@ def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
     )
     result = call("reproduce", "tiny.toml")
     assert result.exit_code == 0, result.output
-    assert "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 2 not judged" in result.stderr
+    assert "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 2 open" in result.stderr
     assert "8 runs: 0 were in ftlkit-results, 4 failed" in result.stderr
     failed = " ".join(result.stdout.split())
     assert "failed: slc-small, fin1, SAST, group_blocks=1, device.spare=0.01, seed 1: " in failed

@@ -53,12 +53,16 @@ def _show(done: Reproduction, store: Path) -> None:
             judgement.claim.group,
             judgement.claim.paper,
             row.text,
+            row.without_text,
+            row.over_text,
             row.verdict,
         )
         for judgement in done.judgements
         for row in judgement.rows
     ]
-    OUT.print(table(["claim", "kind", "paper", "ours", "verdict"], rows))
+    head = ("claim", "kind", "paper", "ours", "without", "range", "verdict")
+    columns = [name for name, *cells in zip(head, *rows, strict=True) if any(cells)]
+    OUT.print(table(columns, [[cell for name, cell in zip(head, row, strict=True) if name in columns] for row in rows]))
     say(reproductions.counted(done.judgements))
     if done.absent:
         say(f"left out, since they are not at hand (set FTLKIT_TRACES to their folder): {', '.join(done.absent)}")

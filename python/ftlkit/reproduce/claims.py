@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.reproduce.measures import MEASURES
+from ftlkit.reproduce.shorthand import over
 
 if TYPE_CHECKING:
     from ftlkit.reproduce.points import Point
@@ -74,6 +75,12 @@ class Claim:
     """The paper's figure, as text."""
     kind: str = "measured"
     """`measured`, `calibrated` or `identity`."""
+    mechanism: str = ""
+    """The paper's reason, which the knock-out takes out."""
+    knockout: Json = field(default_factory=dict)
+    """Keys of the measure that differ without the mechanism: variants, workloads or the sweep."""
+    unprinted: Json = field(default_factory=dict)
+    """Keys of the measure over the range of a constant that the paper does not print, its `key`."""
     partly: list[float] = field(default_factory=list)
     """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
     reproduced: list[float] = field(default_factory=list)
@@ -108,7 +115,29 @@ class Claim:
         """Keys by which it is judged apart: one number for each of their combinations."""
         return list(self.measure.get("each", []))
 
+    @property
+    def without(self) -> Claim | None:
+        """The same claim of runs without the mechanism, if there is a knock-out."""
+        return self._changed(self.knockout)
+
+    @property
+    def ranged(self) -> Claim | None:
+        """The same claim over the range of the constant that is not printed, a row per value."""
+        own = {name: value for name, value in self.unprinted.items() if name != "key"}
+        return self._changed(own and own | {"each": [*self.rows, self.unprinted.get("key", "")]})
+
+    def _changed(self, keys: Json) -> Claim | None:
+        if not keys:
+            return None
+        # Another sweep has other keys, so its runs are chosen anew.
+        base = self.measure if "sweep" not in keys else {k: v for k, v in self.measure.items() if k != "only"}
+        return replace(self, measure=over(base, keys), knockout={}, unprinted={}, mechanism="")
+
     def asks_for(self, point: Point) -> bool:
+        """Whether it is judged by this run, with the mechanism, without it or over a range."""
+        return any(claim.uses(point) for claim in (self, self.without, self.ranged) if claim)
+
+    def uses(self, point: Point) -> bool:
         """Whether its number uses this run, of its sweep and seeds and a variant that it names."""
         orders_workloads = self.measure["kind"] == "workload_order"
         keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
@@ -130,15 +159,28 @@ class Claim:
             raise self.wrong(f"ours = true is for measured claims, and its kind is {self.kind}: leave ours out")
         if self.why and not self.command:
             raise self.wrong("its why needs a command, the experiment that could have refuted it")
-        self._check_measure()
+        self._check_controls()
+        self.check_measure()
         self._check_bounds()
         self._check_effect()
+
+    def _check_controls(self) -> None:
+        if bool(self.mechanism) != bool(self.knockout):
+            raise self.wrong("mechanism names what its knockout takes out: give both, or neither")
+        if self.knockout and self.kind != "measured":
+            raise self.wrong(f"a claim of the kind {self.kind} has no knockout: only measured ones can fall")
+        if self.unprinted and "key" not in self.unprinted:
+            raise self.wrong("unprinted lacks the key of the constant that varies, such as device.page_size")
+        for claim in (self.without, self.ranged):
+            if claim:
+                claim.check_measure()
 
     def wrong(self, what: str) -> UserError:
         """An error that names the claim."""
         return UserError(f"claim {self.id}: {what}.")
 
-    def _check_measure(self) -> None:
+    def check_measure(self) -> None:
+        """Refuse a measure that lacks a key or has one that it does not know."""
         kind = self.measure.get("kind")
         if kind not in MEASURES:
             raise self.wrong(f"no measure {kind}; there are {', '.join(MEASURES)}")

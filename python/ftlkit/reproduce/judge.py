@@ -1,9 +1,14 @@
-"""Claims against runs: a measure gives a number a row and seed, bounds give the verdict."""
+"""Claims against runs: a measure gives a number per row and seed, bounds give the verdict.
+
+A claim that keeps its bounds is reproduced only if it leaves them without its mechanism, by more
+than the noise. It is open if its verdict holds over less than half of the range of a constant that
+the paper does not print.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ftlkit.reproduce.claims import GROUPS
@@ -17,17 +22,24 @@ if TYPE_CHECKING:
 
 VERDICTS = {
     "reproduced": "reproduced",
+    "no control": "no control",
+    "without": "holds without it",
     "partly": "partly reproduced",
     "not": "not reproduced",
     "holds": "holds",
     "fails": "does not hold",
-    "open": "not judged",
+    "open": "open",
 }
-"""Verdicts and their words: three for measured claims, two for calibrated and identities.
+"""Verdicts and their words: five for measured claims, two for calibrated and identities.
 
-The last is for any claim that asks for a run which gives no verdict: one that failed, lacks its
-recorded trace or was overloaded.
+A measured claim within its bounds is *reproduced* if it falls without its mechanism, *without* if
+it does not, and *no control* if the study has no knock-out. The last is for any claim with a run
+that gives no verdict (it failed, lacks its recorded trace or was overloaded), or with a verdict
+that a constant decides which the paper does not print.
 """
+
+NOISE = 0.01
+"""Differences up to this are noise where one seed was run: of shares absolute, else relative."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,10 @@ class Row:
     parts: dict[str, float] = field(default_factory=dict)
     """What went into a mean, by workload and keys: with the first seed."""
     note: str = ""
+    without: Row | None = None
+    """The same without the mechanism."""
+    over: list[Row] = field(default_factory=list)
+    """The same at each value of the constant that is not printed."""
 
     @property
     def text(self) -> str:
@@ -57,6 +73,16 @@ class Row:
         return mean + interval + (f" [{parts}]" if parts else "") + (f"; {self.note}" if self.note else "")
 
     @property
+    def without_text(self) -> str:
+        """The number without the mechanism, if there is a knock-out."""
+        return self.without.text if self.without else ""
+
+    @property
+    def over_text(self) -> str:
+        """The number at each value of the constant that is not printed."""
+        return ", ".join(f"{row.label.rpartition(' ')[2]}: {row.text}" for row in self.over)
+
+    @property
     def value(self) -> float:
         """The mean over the seeds."""
         return sum(self.values) / len(self.values)
@@ -64,7 +90,8 @@ class Row:
     def shown(self, value: float) -> str:
         """A number of this row with its unit."""
         if self.unit != "%":
-            return f"{value:.3g} {self.unit}".strip()
+            number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+            return f"{number} {self.unit}".strip()
         return f"{100 * value:+.1f} %" if self.is_signed else f"{100 * value:.1f} %"
 
 
@@ -95,12 +122,16 @@ class Judgement:
         return "; ".join(f"{row.label}: {row.text}" if row.label else row.text for row in self.rows)
 
 
+MEASURED = ("measured", "ours")
+"""Groups of claims that runs decide."""
+
+
 def counts(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     """How many claims of each group got which word; groups without a claim are left out."""
     of_group: dict[str, dict[str, int]] = {}
     for group in [group for group in GROUPS if any(judgement.claim.group == group for judgement in judgements)]:
         verdicts = Counter(judgement.verdict for judgement in judgements if judgement.claim.group == group)
-        own = ("reproduced", "partly", "not") if group in ("measured", "ours") else ("holds", "fails")
+        own = ("reproduced", "partly", "not") if group in MEASURED else ("holds", "fails")
         possible = [word for word in VERDICTS if word in own or verdicts[word]]
         of_group[group] = {VERDICTS[word]: verdicts[word] for word in possible}
     return of_group
@@ -121,14 +152,60 @@ def _of(count: int, word: str) -> str:
 
 
 def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
-    """Measure a claim, row by row and seed by seed."""
-    mine = [point for point in points if claim.takes(point)]
+    """Measure a claim, row by row and seed by seed, with its mechanism and without."""
+    rows = _rows(claim, points)
+    without = _rows(claim.without, points) if claim.without else {}
+    ranged = _rows(claim.ranged, points) if claim.ranged else {}
+    judged = []
+    for label, row in rows.items():
+        over = [of_value for ranged_label, of_value in ranged.items() if _is_of(ranged_label, label)]
+        judged.append(_ranged(claim, _controlled(row, _like(without, label)), over))
+    return Judgement(claim, judged)
+
+
+def _rows(claim: Claim, points: Sequence[Point]) -> dict[str, Row]:
     rows: dict[str, list[Point]] = {}
-    for point in mine:
+    for point in (point for point in points if claim.takes(point)):
         rows.setdefault(_label(claim, point, claim.rows), []).append(point)
     if not rows:
-        raise claim.wrong("no run matches its measure")
-    return Judgement(claim, [_row(claim, label, points_of_row) for label, points_of_row in rows.items()])
+        raise claim.wrong(f"no run matches its measure {claim.measure}")
+    return {label: _row(claim, label, of_row) for label, of_row in rows.items()}
+
+
+def _like(without: dict[str, Row], label: str) -> Row | None:
+    """The row without the mechanism; a knock-out by workload has one for all rows."""
+    return without.get(label) or (next(iter(without.values())) if len(without) == 1 else None)
+
+
+def _is_of(ranged: str, label: str) -> bool:
+    """Whether a row of a range, whose label ends with the constant's value, is of this row."""
+    return not label or ranged.startswith(f"{label}, ")
+
+
+def _controlled(row: Row, without: Row | None) -> Row:
+    """A row whose verdict stands only if it falls without the mechanism, by more than the noise."""
+    if row.verdict != "reproduced":
+        return replace(row, without=without)
+    if without is None:
+        return replace(row, verdict="no control")
+    if not without.values:
+        return replace(row, without=without, verdict="open", note=f"without: {without.note}")
+    gap = max(min(row.values) - max(without.values), min(without.values) - max(row.values))
+    noise = NOISE if row.unit == "%" else NOISE * abs(row.value)
+    falls = without.verdict != "reproduced" and gap > noise
+    return replace(row, without=without, verdict="reproduced" if falls else "without")
+
+
+def _ranged(claim: Claim, row: Row, over: list[Row]) -> Row:
+    """A row that is open if the bounds give its verdict over less than half of a range."""
+    judged = [value for value in over if value.values]
+    if not judged or not row.values:
+        return replace(row, over=over)
+    bounds = _verdict(claim, row.values)
+    held = sum(value.verdict == bounds for value in judged)
+    if 2 * held >= len(judged):
+        return replace(row, over=over)
+    return replace(row, over=over, verdict="open", note=f"{claim.unprinted['key']} decides")
 
 
 def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
@@ -140,7 +217,7 @@ def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
 
 
 def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
-    obstacle = _obstacle([point for point in points if claim.asks_for(point)])
+    obstacle = _obstacle([point for point in points if claim.uses(point)])
     if obstacle:
         measure = MEASURES[claim.measure["kind"]]
         return Row(label, [], "open", claim.unit, measure.is_difference, note=obstacle)

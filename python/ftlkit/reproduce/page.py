@@ -12,6 +12,7 @@ from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import styles
 from ftlkit.reproduce.claims import GROUPS
+from ftlkit.reproduce.factorial import effects
 from ftlkit.reproduce.judge import VERDICTS, counts
 from ftlkit.reproduce.points import column, distribution, over_time
 from ftlkit.study import toml
@@ -40,6 +41,7 @@ def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absen
         groups=GROUPS,
         counts=counts(judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
+        factorials=[(factorial, effects(factorial, points)) for factorial in plan.factorials],
         absent=absent,
         failed=[point.error for point in points if point.error],
         overloaded=list(dict.fromkeys(point.title for point in points if point.is_overloaded)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ftlkit._native import UserError
 from ftlkit.reproduce.claims import Claim, with_defaults
+from ftlkit.reproduce.factorial import FactorialPlan
 from ftlkit.reproduce.shorthand import written_out
 from ftlkit.study import tomllib
 from ftlkit.sweeps.plan import combinations
@@ -92,6 +93,7 @@ class Plan:
     figures: list[FigurePlan]
     claims: list[Claim]
     assumptions: list[str]
+    factorials: list[FactorialPlan] = field(default_factory=list)
     holds: str = ""
     """What of the paper holds, in a sentence; empty until the study was run."""
     differs: str = ""
@@ -139,6 +141,7 @@ def load(path: Path) -> Plan:
     parts: Json = {
         "sweeps": [_made(Sweep, sweep | {"variants": _variants(path, sweep)}, path) for sweep in table["sweeps"]],
         "figures": [_made(FigurePlan, figure, path) for figure in table["figures"]],
+        "factorials": [_made(FactorialPlan, factorial, path) for factorial in table["factorials"]],
     }
     titles = {figure.id: figure.title for figure in parts["figures"]}
     claims = [with_defaults(claim, table.get("name", ""), titles) for claim in table["claims"]]
@@ -147,6 +150,8 @@ def load(path: Path) -> Plan:
     _check_references(plan, path)
     for claim in plan.claims:
         claim.check()
+    for factorial in plan.factorials:
+        factorial.check()
     return plan
 
 
@@ -179,13 +184,16 @@ def _made(kind: type[T], table: Json, path: Path) -> T:
 
 def _called(kind: type) -> str:
     """What a table of a study file is called."""
-    return {Plan: "study", FigurePlan: "figure"}.get(kind, kind.__name__.lower())
+    return {Plan: "study", FigurePlan: "figure", FactorialPlan: "factorial"}.get(kind, kind.__name__.lower())
 
 
 def _check_references(plan: Plan, path: Path) -> None:
     known = [sweep.id for sweep in plan.sweeps]
     named: list[tuple[str, Any]] = [(figure.id, figure.sweep) for figure in plan.figures]
-    named += [(claim.id, claim.measure.get("sweep")) for claim in plan.claims]
+    named += [(factorial.id, factorial.sweep) for factorial in plan.factorials]
+    for claim in plan.claims:
+        parts = (claim, claim.without, claim.ranged)
+        named += [(claim.id, part.measure.get("sweep")) for part in parts if part]
     for name, sweep in named:
         if sweep not in known:
             raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")

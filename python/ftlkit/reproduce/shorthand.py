@@ -30,7 +30,7 @@ def written_out(table: Json) -> Json:
         own = stack if isinstance(stack, dict) else {"ftl": stack}
         stacks[label] = _variant(own, stacks) | {"label": label}
     sweeps = full.get("sweeps", {})
-    for part in ("sweeps", "figures", "claims"):
+    for part in ("sweeps", "figures", "claims", "factorials"):
         full[part] = _named(part, full.get(part, []), sweeps if part == "figures" else ())
     for sweep in full["sweeps"]:
         if "workloads" in sweep:

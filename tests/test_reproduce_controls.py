@@ -1,0 +1,142 @@
+"""Knock-outs and unprinted constants of reproductions, on runs with known numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ftlkit as fk
+from ftlkit import reproduce
+from ftlkit.reproduce.factorial import effects
+from reproduction import STUDY, claim, judged, made
+from tool_modules import load_tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+claims = load_tool("claims")
+
+LESS = "reproduced = [-0.3, -0.1]\n"
+CHANGE = 'kind = "change", of = "A", against = "B"'
+KNOCKOUT = LESS + 'mechanism = "magic"\nknockout = { of = "C" }\n'
+
+
+def runs(*, a: float, c: float, seed: int = 0) -> list[reproduce.Point]:
+    """Runs of A, of B with time 1, and of C, which is A without its mechanism."""
+    return [made(time, variant=variant, seed=seed) for variant, time in (("A", a), ("B", 1.0), ("C", c))]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "points", "verdict"),
+    [
+        pytest.param(LESS, runs(a=0.8, c=0.8), "no control", id="no knock-out"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.95), "reproduced", id="falls"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.85), "without", id="stays within its bounds"),
+        pytest.param(KNOCKOUT, runs(a=0.899, c=0.905), "without", id="falls by noise"),
+        pytest.param(KNOCKOUT, runs(a=0.95, c=0.95), "partly", id="did not hold"),
+        pytest.param(KNOCKOUT, runs(a=1.1, c=0.8), "not", id="holds only without it"),
+        pytest.param(
+            f"{KNOCKOUT}seeds = 2", runs(a=0.8, c=0.95) + runs(a=0.88, c=0.92, seed=1), "reproduced", id="seeds apart"
+        ),
+        pytest.param(
+            f"{KNOCKOUT}seeds = 2", runs(a=0.8, c=0.95) + runs(a=0.89, c=0.895, seed=1), "without", id="seeds overlap"
+        ),
+    ],
+)
+def test_claim_counts_as_reproduced_only_if_it_falls_without_its_mechanism(
+    study: Path, bounds: str, points: list[reproduce.Point], verdict: str
+) -> None:
+    judgement = judged(study, claim("measured", CHANGE, bounds), points)
+    assert judgement.verdict == verdict
+    shown = claims.line(judgement)
+    assert ("magic: " in shown) == ("magic" in bounds)
+
+
+def test_knockout_without_results_leaves_the_claim_open(study: Path) -> None:
+    points = runs(a=0.8, c=0.95)
+    points[2] = reproduce.Point("n", "fin1", "C", {"n": 1}, None, error="C is not at hand", is_absent=True)
+    judgement = judged(study, claim("measured", CHANGE, KNOCKOUT), points)
+    assert judgement.verdict == "open"
+    assert judgement.text == "-20.0 %; without: left out: C is not at hand"
+
+
+@pytest.mark.parametrize(
+    ("of_a", "verdict", "text"),
+    [
+        pytest.param([0.8, 0.8, 0.8], "no control", "1: -20.0 %, 2: -20.0 %, 4: -20.0 %", id="over all"),
+        pytest.param([0.8, 0.8, 1.2, 1.2], "no control", "", id="over half"),
+        pytest.param([0.8, 1.2, 1.2], "open", "1: -20.0 %, 2: +20.0 %, 4: +20.0 %", id="over a third"),
+    ],
+)
+def test_claim_is_open_if_its_verdict_holds_over_less_than_half_of_a_range(
+    study: Path, of_a: list[float], verdict: str, text: str
+) -> None:
+    sizes = [1, 2, 4, 8][: len(of_a)]
+    points = [point for n, time in zip(sizes, of_a, strict=True) for point in (made(time, n, "A"), made(1.0, n, "B"))]
+    measure = CHANGE + ", only = { n = 1 }"
+    ranged = 'unprinted = { sweep = "n", key = "n" }\n'
+    judgement = judged(study, claim("measured", measure, LESS + ranged), points)
+    assert judgement.verdict == verdict
+    assert text in judgement.rows[0].over_text
+    assert "n decides" in judgement.text or verdict != "open"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ('mechanism = "magic"', "mechanism names what its knockout takes out: give both, or neither"),
+        ('knockout = { of = "C" }', "mechanism names what its knockout takes out: give both, or neither"),
+        ('mechanism = "magic"\nknockout = { off = "C" }', "off is no key of the measure change"),
+        ('unprinted = { sweep = "n" }', "unprinted lacks the key of the constant that varies"),
+    ],
+)
+def test_incomplete_control_is_refused(study: Path, keys: str, message: str) -> None:
+    with pytest.raises(fk.UserError, match=message):
+        judged(study, claim("measured", CHANGE, f"{LESS}{keys}\n"), runs(a=0.8, c=0.95))
+
+
+def test_only_measured_claims_have_knockouts(study: Path) -> None:
+    bounds = 'holds = [-0.3, -0.1]\nmechanism = "magic"\nknockout = { of = "C" }\n'
+    with pytest.raises(fk.UserError, match="kind identity has no knockout"):
+        judged(study, claim("identity", CHANGE, bounds), runs(a=0.8, c=0.95))
+
+
+FACTORIAL = """
+[factorials.both]
+sweep = "n"
+metric = "flash_time_s"
+mechanisms = ["P", "A"]
+variants = { none = "A0", P = "A1", A = "A2", "P, A" = "A3" }
+"""
+
+
+def test_factorial_gives_a_mechanism_alone_and_over_all_subsets(study: Path) -> None:
+    study.write_text(STUDY + FACTORIAL, encoding="utf-8")
+    plan = reproduce.load(study)
+    (both,) = plan.factorials
+    times = {"A0": 10.0, "A1": 8.0, "A2": 10.0, "A3": 4.0}
+    points = [made(time, variant=variant) for variant, time in times.items()]
+    unfinished = [made(1.0, variant="A0", workload="fin2")]
+    found = {effect.mechanism: effect for effect in effects(both, points + unfinished)}
+    assert [found["P"].alone, found["P"].mean] == pytest.approx([-0.2, (-0.2 - 0.6) / 2])
+    assert [found["A"].alone, found["A"].mean] == pytest.approx([0.0, (0.0 - 0.5) / 2])
+    assert {effect.workload for effect in found.values()} == {"fin1"}
+    assert claims.factorial(plan, points).splitlines()[3:] == [
+        "| P | −20.0 to −20.0 % | −40.0 to −40.0 % |",
+        "| A | +0.0 to +0.0 % | −25.0 to −25.0 % |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"P, A" = "A3"', '"A, P" = "A3"', "variants must name the subsets none; P; A; P, A"),
+        ('["P", "A"]', '["P", "A", "B", "C"]', "4 mechanisms; give 1 to 3"),
+        ('sweep = "n"', 'sweep = "m"', "both names the sweep m"),
+    ],
+)
+def test_incomplete_factorial_is_refused(study: Path, before: str, after: str, message: str) -> None:
+    study.write_text(STUDY + FACTORIAL.replace(before, after), encoding="utf-8")
+    with pytest.raises(fk.UserError, match=message):
+        reproduce.load(study)
