@@ -345,9 +345,18 @@ fn in_superblocks(case: Case) -> Case {
     let device = DeviceSpec { shape, bad_blocks, ..case.device.clone() }.together(at_once, units_per_page);
     let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
     match capacity {
-        Some(capacity) => Case { device, logical_pages: case.logical_pages.min(capacity), ..case },
+        Some(capacity) => {
+            // As full as before.
+            let pages =
+                u64::from(case.logical_pages) * u64::from(pages_of(&device)) / u64::from(pages_of(&case.device));
+            Case { device, logical_pages: (pages as u32).clamp(1, capacity), ..case }
+        }
         None => case,
     }
+}
+
+fn pages_of(device: &DeviceSpec) -> u32 {
+    device.geometry().map_or(1, |geometry| geometry.pages())
 }
 
 /// What a trial is about.

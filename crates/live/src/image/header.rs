@@ -199,7 +199,7 @@ impl Description {
         let unkept = keys_not_kept(device)?;
         if !unkept.is_empty() {
             return Err(LiveError::user(format!(
-                "{}: for simulations; an image's modelled latency knows of these keys only what the preset says. Leave them out: \
+                "{}: for simulations; an image's modelled latency does not know these keys. Leave them out: \
                  `ftlkit image create IMAGE --device {}`",
                 unkept.join(", "),
                 device.keys.preset.as_deref().unwrap_or(sim::DEFAULT_PRESET)

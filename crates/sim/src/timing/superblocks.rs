@@ -200,7 +200,7 @@ impl Moves {
 
     /// The clock starts anew.
     pub(super) fn clear(&mut self) {
-        (self.read, self.programmed) = ((0, Moment::ZERO), (0, Moment::ZERO));
+        (self.read, self.programmed, self.in_order) = ((0, Moment::ZERO), (0, Moment::ZERO), 0);
         self.moved.fill(Moment::ZERO);
     }
 }

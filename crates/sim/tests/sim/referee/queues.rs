@@ -220,7 +220,9 @@ impl Queues {
         match task.op {
             FlashOp::Read => {
                 // Work of idle time does not read ahead.
-                self.last_read = Some((task.chain, after)).filter(|&(chain, _)| chain != self.in_order);
+                if task.chain != self.in_order {
+                    self.last_read = Some((task.chain, after));
+                }
                 self.perform_everywhere(task, after)
             }
             FlashOp::Program => {
