@@ -148,6 +148,17 @@ impl<D: Device> Drive<D> {
         self.mapping.on_file_event(event, pages);
     }
 
+    /// Tells that a file with these pages has another name, with the host's hint for it: their type
+    /// is that of the hint from now on, where tags keep types.
+    pub fn on_renamed(&mut self, flash: &mut FlashPort<D>, pages: &Request) {
+        self.on_file_event(FileEvent::Renamed, pages);
+        let mut keeps_types = false;
+        self.mapping.with_wear_policy(&mut |policy, _| keeps_types = policy.keeps_file_types());
+        if keeps_types && !self.mapping.uses_hints() {
+            flash.retype(pages.lpns().map(|(_, lpn)| lpn), pages.hint.file_type());
+        }
+    }
+
     /// Whether it decides by how long requests take; see [`Mapping::on_response`].
     pub fn observes_responses(&self) -> bool {
         self.mapping.observes_responses()

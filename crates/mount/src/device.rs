@@ -45,6 +45,9 @@ pub trait Device: Send {
     fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), DeviceError>;
     /// Writes bytes that lie on it, with what the host says of them.
     fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError>;
+    /// A file whose data lie in these ranges, offsets with lengths, has another name: what the host
+    /// says of them from now on.
+    fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint);
     /// Forgets bytes: the device need not keep their content.
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError>;
     /// Makes bytes that lie on it read as zeros, which may be cheaper than to write zeros.
@@ -72,6 +75,10 @@ impl Device for LocalClient {
 
     fn write(&mut self, offset: u64, data: Bytes, hint: Hint) -> Result<(), DeviceError> {
         Ok(self.write(offset, data, hint)?)
+    }
+
+    fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint) {
+        self.rename(ranges, hint);
     }
 
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {

@@ -94,6 +94,10 @@ impl Device for SwitchedOn<'_> {
         Ok(self.drive.write_hinted(offset, &data, hint)?)
     }
 
+    fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint) {
+        self.drive.rename(&ranges, hint);
+    }
+
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {
         Ok(self.drive.trim(offset, bytes)?)
     }

@@ -11,6 +11,7 @@
 //! because there is no other way in.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use flash::{CellMode, Flash, FlashError, Geometry, Lpn, MediaEvent, Page, Pbn, Ppn, Role, Scan};
@@ -31,6 +32,7 @@ pub mod copying;
 mod decay;
 mod exposure;
 mod host_pages;
+mod retyped;
 
 /// The end of what a request has asked for, which a later request may have to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,8 @@ pub struct FlashPort<D: Device> {
     bit_errors: Option<Box<BitErrors>>,
     /// Pages that a power cut would take though their programs have ended, where there are such.
     exposed: Option<Box<ExposedPages>>,
+    /// Types of logical pages that their tags do not say yet, where there are such.
+    retyped: Option<Box<BTreeMap<u32, u8>>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
     /// The pages that the request writes in part.
@@ -97,6 +101,7 @@ impl<D: Device> FlashPort<D> {
             relocation_cause: Cause::WearLevelling,
             bit_errors: None,
             exposed: device.chip().exposure().cloned().map(|exposure| Box::new(ExposedPages::new(exposure))),
+            retyped: None,
             padding: Vec::new(),
             completion: Completion::NONE,
             chain: 0,
@@ -160,7 +165,8 @@ impl<D: Device> FlashPort<D> {
             // processor wait for the fields to arrive.
             Ok(Page { logical, version, hint, data }) => {
                 self.account(FlashOp::Read, self.geometry().block_of(ppn), ppn.get(), false);
-                Ok(Page { logical, version, hint, data })
+                let page = Page { logical, version, hint, data };
+                Ok(if self.retyped.is_some() { self.with_new_type(ppn, page) } else { page })
             }
             Err(error) => Err(self.failed(FlashOp::Read, self.geometry().block_of(ppn), ppn.get(), error)),
         }
@@ -265,6 +271,9 @@ impl<D: Device> FlashPort<D> {
                 self.account(FlashOp::Program, self.geometry().block_of(ppn), ppn.get(), copies);
                 if self.exposed.is_some() {
                     self.on_programmed(ppn, label, copies);
+                }
+                if self.retyped.is_some() {
+                    self.tag_is_new(label);
                 }
                 Ok(())
             }

@@ -26,10 +26,11 @@
 //! merge puts together. A page that is moved has the degree that was said last of its type: tags
 //! keep the number of the type, and what the host said of it is remembered, whether it came with a
 //! write or was told (`FileEvent::Rated`). A mounted volume tells it of all types after each
-//! interval. The file workloads say it with writes alone, so that data of a type that is no longer
-//! written keep the degree that they had when it was. With `page:streams=hints` tags keep the
-//! stream instead, and what was said last of the stream holds. Over waftl what a merge puts
-//! together counts as data of which nothing is said, and so does what bdb held in RAM.
+//! interval, and of the type that a rename gives (`FileEvent::Renamed`). The file workloads say it
+//! with writes alone, so that data of a type that is no longer written keep the degree that they
+//! had when it was. With `page:streams=hints` tags keep the stream instead, and what was said last
+//! of the stream holds. Over waftl what a merge puts together counts as data of which nothing is
+//! said, and so does what bdb held in RAM.
 //!
 //! ## State
 //! RAM: a byte for each number of a type and of a stream, 512 B; the erase counts of all blocks, 4
@@ -37,8 +38,9 @@
 //! free blocks: page-mapped schemes have few, and more with a higher `gc_threshold` (see dynamic).
 //!
 //! ## After a cut
-//! Erase counts and types lie in tags. What was said of types is forgotten; until the host says it
-//! again, data that are moved count as data of which nothing is said.
+//! Erase counts and types lie in tags; those of a renamed file's pages change when they are moved.
+//! What was said of types is forgotten; until the host says it again, data that are moved count as
+//! data of which nothing is said.
 //!
 //! ## Costs
 //! No flash operations. How much it helps depends on how many free blocks there are to choose from:

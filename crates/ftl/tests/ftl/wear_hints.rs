@@ -2,13 +2,14 @@
 //! kind.
 
 use crate::kit::{NumberChip, page, untimed};
-use flash::{Lpn, Ppn, Role};
+use flash::{Lpn, Ppn, Role, Tag};
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{AllocRequest, Purpose, WearPolicy};
 use ftl::{
     AnyDevice, Capabilities, Cause, Device, Drive, Entry, FlashOp, FlashPort, Hint, Layout, Memory, Request, Stack,
     Values, Wear, registry,
 };
+use random::SeededRng;
 use testkit::TestFlash;
 
 /// Logical pages; what is hinted at follows from a page's number.
@@ -193,5 +194,29 @@ fn tags_keep_file_types_under_saw_and_nothing_under_policies_that_do_not_ask() {
             flash = FlashPort::new(flash.into_device());
             ftl = registry::recover(&stack, &layout.in_use(), &mut flash).expect("recovered");
         }
+    }
+}
+
+#[test]
+fn pages_of_a_renamed_file_are_moved_as_what_it_is_now() {
+    for stack in ["page", "dftl:cmt=4KiB"] {
+        let chip = TestFlash::new(40, 4).chip();
+        let layout = Layout { wear: Some(Wear::of::<Listener<true>>(Values::none())), ..Layout::of(&chip, PAGES, 1) };
+        let mut flash = FlashPort::new(untimed(chip));
+        let mut ftl = registry::create(&stack.parse().expect("a spelling"), &layout).expect("fits");
+        let write = |flash: &mut FlashPort<AnyDevice>, ftl: &mut Drive<AnyDevice>, lpn, hint| {
+            let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
+            ftl.write(flash, &request, &[page(lpn)]).expect("written");
+        };
+        // Pages of the file lie among others, which are written again: collections move them.
+        (0..PAGES).for_each(|i| write(&mut flash, &mut ftl, i * 13 % PAGES, Hint::new(0, 2, 3)));
+        ftl.on_renamed(&mut flash, &Request { hint: Hint::new(0, 5, 4), ..Request::new(Lpn::new(0), 8) });
+        let mut rng = SeededRng::new(1);
+        (0..2000).for_each(|_| write(&mut flash, &mut ftl, 8 + rng.below_u32(PAGES - 8), Hint::new(0, 2, 3)));
+        let tags = (0..flash.geometry().pages()).filter_map(|ppn| flash.chip().tag(Ppn::new(ppn)));
+        let moved: Vec<_> = tags.filter(|tag| tag.role == Role::Collected).collect();
+        let (of_file, others): (Vec<&Tag>, Vec<&Tag>) = moved.iter().partition(|tag| tag.logical < 8);
+        assert!(of_file.len() >= 8 && of_file.iter().all(|tag| tag.hint == 4), "{stack}: {of_file:?}");
+        assert!(others.iter().all(|tag| tag.hint == 3), "{stack}: {others:?}");
     }
 }

@@ -80,6 +80,20 @@ impl LiveDrive {
         }
     }
 
+    /// Tells the translation layer that a file whose data lie in these ranges has another name,
+    /// with the hint for it from now on.
+    pub fn rename(&mut self, ranges: &[(u64, u64)], hint: Hint) {
+        if !self.is_powered() {
+            return;
+        }
+        let spans: Vec<_> = ranges.iter().map(|&(offset, length)| self.touched(offset, length)).collect();
+        let (flash, ftl) = self.parts();
+        for span in spans.iter().filter(|span| span.pages() > 0) {
+            let pages = request(flash.now(), span.first as u32, span.pages() as u32);
+            ftl.on_renamed(flash, &Request { hint, ..pages });
+        }
+    }
+
     /// Forgets pages that lie whole in the range; the rest of the range stays as it is.
     pub fn trim(&mut self, offset: u64, length: u32) -> Result<(), DriveError> {
         let (first, pages) = self.whole_pages(offset, length);

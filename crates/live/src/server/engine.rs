@@ -159,6 +159,10 @@ impl Engine {
                 self.drive.rate(&types);
                 Ok(())
             }
+            Task::Rename(ranges, hint) => {
+                self.drive.rename(&ranges, hint);
+                Ok(())
+            }
             Task::Stop => {
                 self.let_all_end();
                 let result = self.hand_out();

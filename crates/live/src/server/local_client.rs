@@ -97,6 +97,14 @@ impl LocalClient {
         }
     }
 
+    /// Says that a file whose data lie in these ranges has another name, with the hint for it from
+    /// now on.
+    pub fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint) {
+        if self.engine.hand_over(Task::Rename(ranges, hint)) {
+            self.engine.run_here(|_| false);
+        }
+    }
+
     fn ask(
         &mut self,
         command: Command,

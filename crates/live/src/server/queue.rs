@@ -149,6 +149,8 @@ pub(crate) enum Task {
     LocalRequest(Box<LocalRequest>),
     /// What the local client says of types of files.
     Rate(Vec<Hint>),
+    /// It has renamed a file whose data lie in these ranges, with the hint for it from now on.
+    Rename(Vec<(u64, u64)>, Hint),
     Control(ControlRequest, SyncSender<String>),
     Stop,
 }

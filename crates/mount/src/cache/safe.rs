@@ -61,6 +61,19 @@ impl<V: Device> Cache<V> {
         self.dirty.iter().filter_map(must)
     }
 
+    /// A file whose data lie in these ranges has another type: what waits of it is written with
+    /// this hint, and the device is told.
+    pub(crate) fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint) {
+        for &(offset, bytes) in &ranges {
+            for (_, dirty) in self.dirty.range_mut(offset / PAGE..(offset + bytes).div_ceil(PAGE)) {
+                if !dirty.is_table {
+                    dirty.hint = hint;
+                }
+            }
+        }
+        self.device.rename(ranges, hint);
+    }
+
     /// Makes ranges of the device, offsets with lengths, zeros. They belonged to no file at the
     /// last successful sync, which must be just now.
     pub(crate) fn zero(&mut self, ranges: &[(u64, u64)], hint: Hint) -> Result<(), DeviceError> {

@@ -107,7 +107,7 @@ impl<V: Device> Tree<V> {
             self.resize(number, bytes)?;
         }
         let node = self.node(number)?;
-        let is_folder = node.entry.is_folder();
+        let (before, is_folder) = (node.entry.clone(), node.entry.is_folder());
         let is_read_only = changes.is_read_only.filter(|&is| !is_folder && is != node.entry.is_read_only);
         if is_read_only.is_some() || changes.modified.is_some() {
             self.alter(number, |_, entry, _| {
@@ -121,6 +121,7 @@ impl<V: Device> Tree<V> {
         }
         if is_read_only.is_some() && !self.node(number)?.is_removed {
             self.tell(Event::SetReadOnly, number);
+            self.retype(number, (&before.name, before.is_read_only));
         }
         self.attributes(number)
     }

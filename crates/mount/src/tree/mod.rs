@@ -296,6 +296,23 @@ impl<V: Device> Tree<V> {
         result
     }
 
+    /// A file had this name, and perhaps could be written or not: if its type is another one now,
+    /// the device hears of it, so that data at rest have the temperature of their file.
+    fn retype(&mut self, number: u64, (name, was_read_only): (&str, bool)) {
+        let Some(Node { entry, .. }) = self.nodes.get(&number) else { return };
+        let before = self.rating.hint(name, was_read_only);
+        let hint = self.rating.hint(&entry.name, entry.is_read_only);
+        if entry.is_folder() || entry.bytes == 0 || hint.file_type() == before.file_type() {
+            return;
+        }
+        let entry = entry.clone();
+        // Where its clusters cannot be found, the next access to it says so.
+        if let Ok(chain) = self.volume.chain(&entry) {
+            let ranges = self.volume.ranges(&chain, 0, entry.bytes.into());
+            self.volume.disk_mut().rename(ranges, hint);
+        }
+    }
+
     fn tell(&mut self, event: Event, number: u64) {
         if let Some(Node { entry, .. }) = self.nodes.get(&number)
             && !entry.is_folder()

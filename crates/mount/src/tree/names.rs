@@ -271,6 +271,7 @@ impl<V: Device> Tree<V> {
         }
         self.owed.renamed.insert(number);
         self.tell(Event::Rename, number);
+        self.retype(number, (&old.name, old.is_read_only));
     }
 
     /// A folder may not come to lie in itself.

@@ -42,6 +42,8 @@ pub(crate) struct State {
     pub(crate) zeroed: u64,
     /// Writes: first page, pages, hint.
     pub(crate) written: Vec<(u64, usize, Hint)>,
+    /// Types that renames have given, with the first range of each.
+    pub(crate) renamed: Vec<((u64, u64), u8)>,
     pub(crate) trimmed: u64,
     is_off: bool,
     news: bool,
@@ -192,6 +194,10 @@ impl Device for Memory {
         let pages = data.chunks(PAGE).map(|page| Some(page.to_vec()));
         state.waiting.extend((first..).zip(pages));
         Ok(())
+    }
+
+    fn rename(&mut self, ranges: Vec<(u64, u64)>, hint: Hint) {
+        self.state().renamed.push((ranges[0], hint.file_type()));
     }
 
     fn trim(&mut self, offset: u64, bytes: u32) -> Result<(), DeviceError> {

@@ -337,3 +337,27 @@ fn numbers_of_types_are_kept_with_the_volume() {
     let after = ["d.txt", "e.jpg", "f.db"].map(|name| number_of(&mut tree, name));
     assert_eq!(after, [new, before[1], before[0]]);
 }
+
+#[test]
+fn data_of_a_renamed_file_get_its_new_type() {
+    let (device, mut tree) = Memory::mounted_anew(24);
+    create_file(&mut tree, "old.jpg", &[1; 5_000]);
+    create_file(&mut tree, "film.part", &[2; 9_000]);
+    tree.sync().expect("power");
+    let of_type = |device: &Memory| device.state().written.iter().map(|(_, _, hint)| hint.file_type()).max();
+    tree.rename((ROOT, "film.part"), (ROOT, "film.jpg"), true).expect("free");
+    let renamed = std::mem::take(&mut device.state().renamed);
+    let [((offset, length), jpg)] = renamed[..] else { panic!("{renamed:?}") };
+    assert!(offset > 0 && length >= 8_192, "{renamed:?}");
+    tree.rename((ROOT, "film.jpg"), (ROOT, "Film.JPG"), true).expect("free");
+    assert!(device.state().renamed.is_empty(), "the type is the same");
+    // What waits in RAM goes to the device with the type that it has then.
+    let part = create_file(&mut tree, "new.part", &[3; 4_096]);
+    tree.rename((ROOT, "new.part"), (ROOT, "new.jpg"), true).expect("free");
+    device.state().written.clear();
+    tree.sync().expect("power");
+    assert_eq!(of_type(&device), Some(jpg));
+    device.state().renamed.clear();
+    tree.set(part, Changes { is_read_only: Some(true), ..Changes::default() }).expect("a file");
+    assert_eq!(device.state().renamed.len(), 1, "read-only files are a type");
+}

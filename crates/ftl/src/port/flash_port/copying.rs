@@ -69,6 +69,7 @@ impl<D: Device> FlashPort<D> {
                 }
             };
             self.account_task(Task { page: from.get() - source.first, ..source.task }, from.get());
+            let page = if self.retyped.is_some() { self.with_new_type(from, page) } else { page };
             let label = label(&copy, &page);
             if let Err((page, error)) = self.program_copied(&target, copy.offset, label, page) {
                 let has_failed = error.is_program_failure();
@@ -97,6 +98,9 @@ impl<D: Device> FlashPort<D> {
                 self.account_task(Task { page: offset, ..target.task }, to.get());
                 if self.exposed.is_some() {
                     self.on_programmed(to, label, true);
+                }
+                if self.retyped.is_some() {
+                    self.tag_is_new(label);
                 }
                 Ok(())
             }
