@@ -132,6 +132,17 @@ def test_the_least_recently_used_page_first_is_lru_to_the_event(tmp_path: Path, 
     assert own[1] != fifo[1]
 
 
+@pytest.mark.parametrize("mapping", ["page:victim=cost-benefit", "page:gc=paced", "dftl"])
+@pytest.mark.parametrize("wear", ["", "+dynamic"])
+def test_sepbit_of_the_page_is_the_built_in_one_to_the_event(tmp_path: Path, mapping: str, wear: str) -> None:
+    (tmp_path / "mine.py").write_text(shown("SepBit"))
+    assert len(shown("SepBit").strip().splitlines()) <= 30
+    words = [f"{tmp_path / 'mine.py'}:SepBit", "sepbit", "separate"]
+    own, built_in, apart = compared(*(f"{mapping}:streams={word}{wear}" for word in words))
+    assert own[1:] == built_in[1:]
+    assert own[1] != apart[1]
+
+
 def test_whole_blocks_leave_as_from_bplru() -> None:
     bplru, own, lru = compared(
         "block+bplru:ram=64KiB:compensation=false", buffered(Whole, "block"), "block+lru:ram=64KiB"

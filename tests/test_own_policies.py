@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Call
-    from ftlkit._native import Block
+    from ftlkit._native import Block, Unit, Write
 
 OLDEST = '''
 import ftlkit as fk
@@ -198,16 +198,16 @@ def test_sweeps_take_a_policy_of_a_file(tmp_path: Path) -> None:
     assert [row["state"] for row in swept.rows] == ["done"]
 
 
-class Once(fk.WriteClassifier):
-    """All pages in one stream."""
+class Once(fk.Classifier):
+    """All that the host writes in one class."""
 
-    streams = 1
+    classes = 2
 
-    def stream(self, lpn: int, pages: int) -> int:
+    def classify(self, write: Write) -> int:
         return 0
 
 
-class HotCold(fk.WriteClassifier):
+class HotCold(fk.Classifier):
     """Pages that were written lately, and the others."""
 
     def __init__(self, device: fk.FlashDevice) -> None:
@@ -215,17 +215,41 @@ class HotCold(fk.WriteClassifier):
         self.last: dict[int, int] = {}
         self.writes = 0
 
-    def stream(self, lpn: int, pages: int) -> int:
+    def classify(self, write: Write) -> int:
         self.writes += 1
-        before = self.last.get(lpn)
-        self.last[lpn] = self.writes
+        before = self.last.get(write.lpn)
+        self.last[write.lpn] = self.writes
         return 0 if before and self.writes - before < self.device.logical_pages // 2 else 1
 
     def ram_bytes(self) -> int:
         return 4 * self.device.logical_pages
 
 
-def test_one_stream_is_page_to_the_event_and_two_are_not() -> None:
+def test_a_write_tells_when_its_page_was_last_written() -> None:
+    class Checks(HotCold):
+        def classify(self, write: Write) -> int:
+            before = self.last.get(write.lpn)
+            assert write.age == (self.writes + 1 - before if before else None)
+            return super().classify(write)
+
+    compared({"name": "page", "streams": Checks}, {"name": "dftl", "streams": Checks})
+
+
+def test_a_block_tells_its_class_and_age() -> None:
+    seen: list[Block] = []
+
+    class Watcher(fk.VictimPolicy):
+        def score(self, block: Block) -> float:
+            seen.append(block)
+            return -block.valid_pages
+
+    compared({"name": "dftl", "streams": "sepbit", "victim": Watcher})
+    assert {block.class_ for block in seen} >= {0, 1, 2}
+    assert max(block.opened_at for block in seen) > 0
+    assert all(block.age >= 0 for block in seen)
+
+
+def test_one_class_is_page_to_the_event_and_two_are_not() -> None:
     page, once, two = compared("page", {"name": "page", "streams": Once}, {"name": "page", "streams": HotCold})
     assert once[0] == "page:streams=once"
     assert once[1:] == page[1:]
@@ -237,8 +261,11 @@ def test_the_tables_of_a_classifier_are_counted_as_ram() -> None:
     result = fk.compare(
         "fin1", ["page", {"name": "page", "streams": HotCold}], device=device, requests=50, addresses="wrap"
     )
+    structures = result.document["runs"][1]["footprint"]["structures"]
+    tables = {structure["name"]: structure["ram_bytes"] for structure in structures}
+    assert tables["last writes"] == tables["classifier"] == 4 * (8 << 20) // 4096
     page, own = result.runs["ram_bytes"].to_list()
-    assert own - page == 4 * (8 << 20) // 4096
+    assert own - page == tables["last writes"] + tables["classifier"] + tables["openings of blocks"]
 
 
 def test_a_classifier_survives_torture_with_a_victim_policy() -> None:
@@ -252,32 +279,43 @@ def test_a_classifier_survives_torture_with_a_victim_policy() -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (2, "into stream 2, but has 2"),
-        (-1, "returned -1 for LPN"),
-        (None, "returned None for LPN"),
+        (3, "returned 3"),
+        (-1, "returned -1"),
+        (None, "returned None"),
         (0.5, "returned 0.5"),
     ],
 )
-def test_a_stream_that_there_is_not_is_refused(answer: object, words: str) -> None:
-    class Wrong(fk.WriteClassifier):
-        def stream(self, lpn: int, pages: int) -> int:
+@pytest.mark.parametrize("method", ["classify", "relocate"])
+def test_a_class_that_there_is_not_is_refused(method: str, answer: object, words: str) -> None:
+    class Wrong(fk.Classifier):
+        def classify(self, write: Write) -> int:
+            return answer if method == "classify" else 0  # type: ignore[return-value]
+
+        def relocate(self, page: int, age: int | None, from_class: int) -> int:
             return answer  # type: ignore[return-value]
 
-    refused({"name": "page", "streams": Wrong}, rf"test_own_policies\.py, line \d+, Wrong\.stream: .*{words}")
+    named = rf"test_own_policies\.py, line \d+, Wrong\.{method}: .*{words}, .*must return a class from 0 to 2"
+    refused({"name": "page", "streams": Wrong}, named)
 
 
-def test_a_classifier_that_raises_or_has_no_streams_is_refused() -> None:
+def test_a_classifier_that_raises_or_has_no_classes_is_refused() -> None:
     class Raises(Once):
-        def stream(self, lpn: int, pages: int) -> int:
-            return lpn // (pages - pages)
+        def classify(self, write: Write) -> int:
+            return write.lpn // (write.pages - write.pages)
 
-    refused({"name": "page", "streams": Raises}, r"line \d+, in stream \(`return lpn // .*ZeroDivisionError")
+    refused({"name": "page", "streams": Raises}, r"line \d+, in classify \(`return write.lpn // .*ZeroDivisionError")
 
-    class NoStreams(Once):
-        streams = 0
+    class RaisesLate(Once):
+        def reclaimed(self, unit: Unit) -> None:
+            raise ValueError(unit.age)
 
-    refused({"name": "page", "streams": NoStreams}, "it has 0 streams; must be from 1 to 16")
-    refused({"name": "page", "streams": Oldest}, r"does not derive from ftlkit\.WriteClassifier")
+    refused({"name": "page", "streams": RaisesLate}, r"line \d+, in reclaimed \(`raise ValueError")
+
+    class NoClasses(Once):
+        classes = 0
+
+    refused({"name": "page", "streams": NoClasses}, "it has 0 classes; must be from 2 to 17")
+    refused({"name": "page", "streams": Oldest}, r"does not derive from ftlkit\.Classifier")
 
 
 def test_a_policy_that_is_forgotten_has_no_name() -> None:

@@ -109,7 +109,7 @@ def test_plugins_are_listed_and_those_that_fail_are_named(
         ("missing", "Missing"),
         (
             "other",
-            "derives from none of ftlkit.Ftl, ftlkit.VictimPolicy, ftlkit.WriteClassifier, ftlkit.WearPolicy and",
+            "derives from none of ftlkit.Ftl, ftlkit.VictimPolicy, ftlkit.Classifier, ftlkit.WearPolicy and",
         ),
         ("page", "there is a mapping of this name already"),
     ]:

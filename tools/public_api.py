@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "api"
 
 TRAITS = (
-    "api::classifier::WriteClassifier",
+    "api::classifier::Classifier",
     "api::layout::WearScheme",
     "api::mapping::Mapping",
     "api::mapping::MappingBuilder",

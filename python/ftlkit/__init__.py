@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.latency import LatencyCurve
     from ftlkit.own.ftl import Ftl, Parameter
     from ftlkit.own.plugins import Plugin, plugins
-    from ftlkit.own.policies import EvictionPolicy, VictimPolicy, WearPolicy, WriteClassifier
+    from ftlkit.own.policies import Classifier, EvictionPolicy, VictimPolicy, WearPolicy
     from ftlkit.own.registry import forget
     from ftlkit.report.results import RUN_COLUMNS, Results, load
 
@@ -54,6 +54,7 @@ __all__ = [
     "RUN_COLUMNS",
     "Advice",
     "CalibratedDevice",
+    "Classifier",
     "Device",
     "EraseFailed",
     "EvictionPolicy",
@@ -83,7 +84,6 @@ __all__ = [
     "UserError",
     "VictimPolicy",
     "WearPolicy",
-    "WriteClassifier",
     "__version__",
     "advise",
     "calibrate",

@@ -234,6 +234,12 @@ class Block:
     """Pages of content that a block has."""
     erases: int
     """How often it was erased."""
+    class_: int | None
+    """The class of its pages; without a classifier, 1 for collected ones. None for the map's."""
+    opened_at: int
+    """When it was opened, in pages that the host had written."""
+    age: int
+    """Pages that the host has written since."""
     since_filled: int
     """Changes of any block since it was filled: blocks filled and pages that became invalid."""
     since_changed: int
@@ -248,14 +254,42 @@ def register_victims(cls: type, name: str, origin: str) -> None:
 def forget_victims(name: str) -> bool:
     """Take a victim policy out of the list again; tells whether it was there."""
 
-def register_classifier(cls: type, name: str, origin: str) -> None:
-    """Register a class as a write classifier, in place of one of Python's of the same name.
+@final
+class Write:
+    """A page that the host writes."""
 
-    `origin` names its method, with file and line.
+    lpn: int
+    """The logical page."""
+    pages: int
+    """Pages of its request."""
+    stream: int
+    """The stream that the host hints at; 0 for none."""
+    age: int | None
+    """Pages that the host has written since it last wrote this one; None if it never has."""
+
+@final
+class Unit:
+    """A block that is collected."""
+
+    class_: int
+    """Its class."""
+    opened_at: int
+    """When it was opened, in pages that the host had written."""
+    age: int
+    """Pages that the host has written since."""
+    valid_pages: int
+    """Pages that are still valid."""
+    pages: int
+    """Pages of content that a block has."""
+
+def register_classifier(cls: type, name: str, origins: dict[str, str]) -> None:
+    """Register a class as a classifier, in place of one of Python's of the same name.
+
+    `origins` names the methods that the class has of its own, each with file and line.
     """
 
 def forget_classifier(name: str) -> bool:
-    """Take a write classifier out of the list again; tells whether it was there."""
+    """Take a classifier out of the list again; tells whether it was there."""
 
 @final
 class Blocks:

@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod blocks;
+mod classifiers;
 mod drive;
 pub mod engines;
 pub mod linked_lists;
@@ -21,7 +22,7 @@ mod testing;
 pub mod wear;
 pub mod write_buffer;
 
-pub use api::classifier::WriteClassifier;
+pub use api::classifier::{Classifier, ReclaimedUnit, RelocatedPage, WrittenPage};
 pub use api::entry::{Capabilities, Entry, Memory, PartKind};
 pub use api::layout::{Layout, Wear};
 pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};

@@ -154,6 +154,10 @@ TITLES = {
         "B. Van Houdt, Performance of garbage collection algorithms for flash-based solid state drives with "
         "hot/cold data, Performance Evaluation 70, 2013"
     ),
+    "Wang 2022": (
+        "Q. Wang et al., Separating data via block invalidation time inference for write amplification reduction "
+        "in log-structured storage, FAST 2022"
+    ),
 }
 """What is cited: its short name and its title."""
 

@@ -1,6 +1,6 @@
 """Policies written in Python, for engines that are built in.
 
-A victim policy says which block collection takes next, a write classifier which pages share blocks.
+A victim policy says which block collection takes next, a classifier which pages share blocks.
 An eviction policy is a write buffer, and says which page leaves it; a wear policy says which free
 block is taken, and which block is emptied.
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ftlkit.own.ftl import spelled
 
 if TYPE_CHECKING:
-    from ftlkit._native import Block, Blocks, FlashDevice
+    from ftlkit._native import Block, Blocks, FlashDevice, Unit, Write
 
 
 class Policy:
@@ -53,32 +53,43 @@ class VictimPolicy(Policy):
         raise NotImplementedError(f"{type(self).__name__} has no method score(self, block)")
 
 
-class WriteClassifier(Policy):
-    """Which pages that the host writes share blocks. Derive from it, and implement stream.
+class Classifier(Policy):
+    """Which pages share blocks. Derive from it, and implement classify.
 
     One object is made for each device, with its shape. It is asked for each page that the host
-    writes. What is collected goes to blocks of its own, and a power cut may forget everything: the
-    object is made anew then.
+    writes and, if it has a method relocate, for each page that is relocated. Classes are wishes:
+    with little room, a relocated page may join another class. A power cut may forget everything:
+    the object is made anew then. Time counts pages that the host has written.
 
     Attributes
     ----------
     name, call_seconds
         As of `VictimPolicy`; the time is that of one page.
-    streams
-        How many streams it tells apart, from 1 to 16. Each keeps a block open on every die, which
+    classes
+        How many classes it tells apart, from 2 to 17. Each keeps a block open on every die, which
         has to be spared.
+    host_classes
+        How many of them, the first ones, wear policies and pacing see as the host's.
 
     """
 
-    streams: int = 2
+    classes: int = 3
+    host_classes: int = 2
 
     def __init__(self, device: FlashDevice) -> None:
         """Make it for a device that is empty, or was recovered."""
         self.device = device
 
-    def stream(self, lpn: int, pages: int) -> int:
-        """Give the stream, from 0 on, of a page that is written with a request of `pages` pages."""
-        raise NotImplementedError(f"{type(self).__name__} has no method stream(self, lpn, pages)")
+    def classify(self, write: Write) -> int:
+        """Give the class, from 0 on, of a page that the host writes."""
+        raise NotImplementedError(f"{type(self).__name__} has no method classify(self, write)")
+
+    def relocate(self, page: int, age: int | None, from_class: int) -> int:  # noqa: ARG002 (what others choose by)
+        """Give the class of a page that is relocated, that long after the host wrote it."""
+        return self.classes - 1
+
+    def reclaimed(self, unit: Unit) -> None:
+        """Note that a block is collected; its pages are relocated next."""
 
     def ram_bytes(self) -> int:
         """Say how much RAM its tables would need in a controller; asked once."""

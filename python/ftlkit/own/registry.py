@@ -11,7 +11,7 @@ from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit.own import watchdog
 from ftlkit.own.ftl import Ftl
-from ftlkit.own.policies import EvictionPolicy, Policy, VictimPolicy, WearPolicy, WriteClassifier
+from ftlkit.own.policies import Classifier, EvictionPolicy, Policy, VictimPolicy, WearPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,9 +30,7 @@ class Kind(NamedTuple):
 
 SETTINGS = {
     "victim": Kind("victim policy", VictimPolicy, _native.register_victims, _native.forget_victims, ("score",)),
-    "streams": Kind(
-        "write classifier", WriteClassifier, _native.register_classifier, _native.forget_classifier, ("stream",)
-    ),
+    "streams": Kind("classifier", Classifier, _native.register_classifier, _native.forget_classifier, ("classify",)),
 }
 """What stands for a parameter, by its name."""
 
@@ -76,7 +74,8 @@ def registered_name(part: type, *keys: str) -> str:
             why = "it needs one" if keys else "an FTL needs it"
             raise UserError(f"{part.__name__} ({_file_of(part)}) has no method {needed}: {why}.")
     if key in SETTINGS:
-        kind.register(part, name, _origins(part, kind.base)[kind.needs[0]])
+        origins = _origins(part, kind.base)
+        kind.register(part, name, origins if key == "streams" else origins[kind.needs[0]])
     else:
         story = inspect.cleandoc(part.__doc__ or "")
         title = story.splitlines()[0] if story else "an FTL in Python" if key == "" else "a policy in Python"

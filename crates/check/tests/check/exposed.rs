@@ -12,10 +12,11 @@ use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts
 const SEED: u64 = 20_261;
 
 /// Mappings that fill blocks up, each perhaps with what changes where pages go.
-const STACKS: [&str; 11] = [
+const STACKS: [&str; 12] = [
     "page",
     "page:checkpoint=summaries",
     "page:streams=hints",
+    "page:streams=sepbit",
     "page+static:threshold=2+lru:ram=2KiB",
     "dftl",
     "cdftl",

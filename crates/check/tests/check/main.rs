@@ -5,6 +5,7 @@ extern crate ftlkit_check as check;
 
 mod buffers;
 mod canary;
+mod classes;
 mod common;
 mod conformance;
 mod duplicate_copies;

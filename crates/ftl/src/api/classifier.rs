@@ -1,42 +1,84 @@
-//! Write classifiers from outside: which pages that the host writes share open blocks.
+//! Classifiers: which pages share open blocks, when the host writes them and when they are
+//! relocated.
 //!
-//! A classifier is registered under a name, and then stands behind `streams=` of `page`. It is
-//! asked once for each page that the host writes, through a table of functions; the built-in words
-//! cost no such call. What it says is no part of a promise: any answer leaves every page where it
-//! is found.
+//! A page belongs to a *class*, from 0 on. A classifier is registered under a name, and then stands
+//! behind `streams=`. It classifies each page that the host writes and, if it wants that, each page
+//! that is relocated; it is notified of each block that is collected. Its answers are no part of a
+//! promise: every page is found whatever class it has, a page whose class has no room may join
+//! another, and a power cut forgets classes.
 
 use std::fmt;
 use std::sync::Arc;
 
 use flash::Lpn;
+use host::Hint;
 
 use crate::api::layout::Layout;
 use crate::api::named::{Named, PolicyKind};
-use crate::api::request::Request;
 use crate::port::error::ConfigError;
 
-/// A way of telling apart what the host writes.
+/// A page that the host writes. Time counts pages that the host has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenPage {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Pages of its request.
+    pub request_pages: u32,
+    /// The host's hint.
+    pub hint: Hint,
+    /// Time since the host last wrote it; none if it never has. Of what was written before a power
+    /// cut, it counts all programs up to the cut.
+    pub age: Option<u64>,
+}
+
+/// A page that is relocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelocatedPage {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// The same; none if that is unknown.
+    pub age: Option<u64>,
+    /// The class of the block that it leaves.
+    pub from: usize,
+}
+
+/// A block that is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReclaimedUnit {
+    /// Its class.
+    pub class: usize,
+    /// When it was opened, in pages that the host had written.
+    pub opened_at: u64,
+    /// Pages that the host has written since.
+    pub age: u64,
+    /// Pages that are still valid.
+    pub valid_pages: u32,
+    /// Pages of content that a block has.
+    pub pages: u32,
+}
+
+/// A way of telling pages apart.
 ///
 /// # Example
 ///
-/// Pages of large requests share blocks, and so do the others:
+/// Pages of large requests share blocks, and so do the others; all that is relocated goes to the
+/// last class:
 ///
 /// ```
 /// # use ftlkit_ftl as ftl;
 /// use std::sync::Arc;
-/// use flash::Lpn;
-/// use ftl::{Request, WriteClassifier, registry};
+/// use ftl::{Classifier, WrittenPage, registry};
 ///
 /// #[derive(Debug)]
 /// struct BySize;
 ///
-/// impl WriteClassifier for BySize {
-///     fn streams(&self) -> usize {
-///         2
+/// impl Classifier for BySize {
+///     fn classes(&self) -> usize {
+///         3
 ///     }
 ///
-///     fn stream(&mut self, request: &Request, _: Lpn) -> Result<usize, String> {
-///         Ok(usize::from(request.pages >= 8))
+///     fn classify(&mut self, page: &WrittenPage) -> Result<usize, String> {
+///         Ok(usize::from(page.request_pages >= 8))
 ///     }
 /// }
 ///
@@ -44,14 +86,47 @@ use crate::port::error::ConfigError;
 /// registry::resolve(&"page:streams=by-size".parse()?)?;
 /// # Ok::<(), ftl::ConfigError>(())
 /// ```
-pub trait WriteClassifier: fmt::Debug + Send {
-    /// Streams, each with an open block on every die, which has to be spared; at least 1. It never
+pub trait Classifier: fmt::Debug + Send {
+    /// Classes, each with an open block on every die, which has to be spared; at least 1. It never
     /// changes.
-    fn streams(&self) -> usize;
+    fn classes(&self) -> usize;
 
-    /// The stream of a page that the host writes with a request, below [`streams`](Self::streams).
-    /// An error ends the run.
-    fn stream(&mut self, request: &Request, lpn: Lpn) -> Result<usize, String>;
+    /// Classes, the first ones, that wear policies and pacing see as the host's; it never changes.
+    fn host_classes(&self) -> usize {
+        self.classes().saturating_sub(1).max(1)
+    }
+
+    /// Whether it looks at hints; it never changes.
+    fn uses_hints(&self) -> bool {
+        true
+    }
+
+    /// Whether it needs to know the time of each page's last write, which then takes RAM; it never
+    /// changes.
+    fn reads_ages(&self) -> bool {
+        true
+    }
+
+    /// Whether [`relocate`](Self::relocate) is asked; if not, relocated pages go to the last class.
+    /// It never changes.
+    fn relocates(&self) -> bool {
+        false
+    }
+
+    /// The class of a page that the host writes, below [`classes`](Self::classes). An error ends
+    /// the run.
+    fn classify(&mut self, page: &WrittenPage) -> Result<usize, String>;
+
+    /// The class of a page that is relocated.
+    fn relocate(&mut self, _page: &RelocatedPage) -> Result<usize, String> {
+        Ok(self.classes() - 1)
+    }
+
+    /// A block is chosen for collection; its pages are relocated next. Blocks that were opened
+    /// before a power cut are left out.
+    fn on_reclaimed(&mut self, _unit: &ReclaimedUnit) -> Result<(), String> {
+        Ok(())
+    }
 
     /// What it keeps in RAM, in bytes; it never changes.
     fn ram_bytes(&self) -> u64 {
@@ -60,56 +135,13 @@ pub trait WriteClassifier: fmt::Debug + Send {
 }
 
 /// Makes a classifier for a device that is formatted or recovered.
-pub type BuildClassifier = Arc<dyn Fn(&Layout) -> Result<Box<dyn WriteClassifier>, ConfigError> + Send + Sync>;
+pub type BuildClassifier = Arc<dyn Fn(&Layout) -> Result<Box<dyn Classifier>, ConfigError> + Send + Sync>;
 
 /// The registered classifiers.
 pub(crate) static REGISTERED: Named<BuildClassifier> = Named::new(PolicyKind::Classifier);
 
-/// A classifier at work, with what it said last that was wrong.
-#[derive(Debug)]
-pub(crate) struct Classified {
-    classifier: Box<dyn WriteClassifier>,
-    pub(crate) streams: usize,
-    failure: Option<String>,
-}
-
-impl Classified {
-    /// Makes a registered classifier of at most this many streams.
-    pub(crate) fn build(name: &str, layout: &Layout, most: usize) -> Result<Self, ConfigError> {
-        let build = REGISTERED.find(name);
-        let build = build.ok_or_else(|| ConfigError(format!("streams = {name}: it is not registered any more")))?;
-        let classifier = build(layout)?;
-        let streams = classifier.streams();
-        if !(1..=most).contains(&streams) {
-            return Err(ConfigError(format!("streams = {name}: it has {streams} streams; must be from 1 to {most}")));
-        }
-        Ok(Self { classifier, streams, failure: None })
-    }
-
-    /// The stream of a page; the first one if the classifier fails.
-    #[inline(never)]
-    pub(crate) fn stream(&mut self, request: &Request, lpn: Lpn) -> usize {
-        match self.classifier.stream(request, lpn) {
-            Ok(stream) if stream < self.streams => stream,
-            Ok(stream) => {
-                let (classifier, streams) = (&self.classifier, self.streams);
-                self.failure =
-                    Some(format!("{classifier:?}: it put {lpn} into stream {stream}, but has {streams}, from 0 on"));
-                0
-            }
-            Err(message) => {
-                self.failure = Some(message);
-                0
-            }
-        }
-    }
-
-    /// What went wrong since it was last asked.
-    pub(crate) fn take_failure(&mut self) -> Option<String> {
-        self.failure.take()
-    }
-
-    pub(crate) fn ram_bytes(&self) -> u64 {
-        self.classifier.ram_bytes()
-    }
+/// Makes a registered classifier.
+pub(crate) fn build(name: &str, layout: &Layout) -> Result<Box<dyn Classifier>, ConfigError> {
+    let build = REGISTERED.find(name);
+    build.ok_or_else(|| ConfigError(format!("streams = {name}: it is not registered any more")))?(layout)
 }

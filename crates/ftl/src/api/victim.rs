@@ -24,6 +24,13 @@ pub struct Candidate {
     pub pages: u32,
     /// How often it was erased.
     pub erases: u32,
+    /// The class of its pages (`api/classifier.rs`): without a classifier 0, and 1 for collected
+    /// pages that have blocks of their own; none for a part of the map.
+    pub class: Option<usize>,
+    /// When it was opened, in pages that the host had written.
+    pub opened_at: u64,
+    /// Pages that the host has written since.
+    pub age: u64,
     /// Changes of any block since it was filled: closed blocks and pages that became invalid.
     pub since_filled: u64,
     /// The same since it last lost a valid page, or was filled.
@@ -108,6 +115,9 @@ mod tests {
             valid_pages: 1,
             pages: 4,
             erases: 0,
+            class: Some(0),
+            opened_at: 0,
+            age: 0,
             since_filled: [5, 9, 7][i as usize],
             since_changed: 0,
         };

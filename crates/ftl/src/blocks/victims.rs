@@ -9,14 +9,17 @@
 //! | greedy | a list per number of valid pages | O(1) amortised |
 //! | fifo | one list in closing order | O(1) |
 //! | windowed-greedy | the same list | O(window) |
+//! | second-chance | the same list and where to go on | O(blocks passed over) |
 //! | random, d-choices | an array | O(1), O(d) |
-//! | cost-benefit | the same array and the time of each block's last change | O(candidates of the die) |
+//! | cost-benefit, cat | the same array and the time of each block's last change | O(candidates of the die) |
 //! | from outside | the same, and when each block was closed | its scores of the candidates of the die |
 //!
 //! Sources: greedy and FIFO Menon 1995; cost-benefit Kawaguchi 1995 (age · (1 − u) / 2u); windowed
-//! greedy Hu 2009; d-choices Van Houdt 2013. A policy may well choose a block without a single
-//! invalid page (random often does), but only while some candidate of its die has one: so
-//! collecting again and again ends.
+//! greedy Hu 2009; d-choices (k-greedy) Van Houdt 2013; CAT Chiang 1999 (age · (1 − u) / u, divided
+//! by the erases, with the age since the last change as in cost-benefit); FIFO with second chance
+//! Haas 2025 (its *2R-FIFO*). A policy may well choose a block without a single invalid page
+//! (random often does), but only while some candidate of its die has one: so collecting again and
+//! again ends.
 
 use std::sync::Arc;
 
@@ -43,6 +46,10 @@ pub enum Policy {
     Fifo,
     /// Fewest valid pages among the `w` closed longest ago.
     WindowedGreedy(u32),
+    /// Closed longest ago of those that a scan has not passed over as too full.
+    SecondChance,
+    /// Highest age · (1 − u) / (u · erases).
+    Cat,
     /// A block chosen at random.
     Random,
     /// Highest score of the policy that was registered under this name.
@@ -54,7 +61,7 @@ pub const PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "victim",
         kind: Kind::Policy {
-            of: &["greedy", "cost-benefit", "d-choices", "fifo", "windowed-greedy", "random"],
+            of: &["greedy", "cost-benefit", "cat", "d-choices", "fifo", "second-chance", "windowed-greedy", "random"],
             from: PolicyKind::Victims,
         },
         default: "greedy",
@@ -85,6 +92,8 @@ impl Policy {
             "cost-benefit" => Self::CostBenefit,
             "d-choices" => Self::DChoices(values.integer("d") as u32),
             "fifo" => Self::Fifo,
+            "second-chance" => Self::SecondChance,
+            "cat" => Self::Cat,
             "windowed-greedy" => Self::WindowedGreedy(values.integer("window") as u32),
             "random" => Self::Random,
             name => Self::Registered(name),
@@ -92,11 +101,11 @@ impl Policy {
     }
 
     fn keeps_array(self) -> bool {
-        matches!(self, Self::Random | Self::DChoices(_) | Self::CostBenefit | Self::Registered(_))
+        matches!(self, Self::Random | Self::DChoices(_) | Self::CostBenefit | Self::Cat | Self::Registered(_))
     }
 
     fn keeps_times(self) -> bool {
-        matches!(self, Self::CostBenefit | Self::Registered(_))
+        matches!(self, Self::CostBenefit | Self::Cat | Self::Registered(_))
     }
 }
 
@@ -122,8 +131,41 @@ pub struct Victims {
     changed: Vec<u64>,
     clock: u64,
     rng: SeededRng,
+    /// Second chance: where the scan of each die goes on.
+    scans: Vec<Scan>,
     outside: Option<ExternalVictims>,
 }
+
+/// Facts about a block that may be collected.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CandidateFacts {
+    /// How often it was erased.
+    pub erases: u32,
+    /// Its class.
+    pub class: Option<usize>,
+    /// When it was opened, in pages that the host had written.
+    pub opened_at: u64,
+    /// Pages that the host has written.
+    pub clock: u64,
+}
+
+/// How far a die has been scanned.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scan {
+    /// The next block; none for the first.
+    next: Option<u32>,
+    /// Blocks that were seen since the scan began.
+    steps: u32,
+    /// Blocks of the die that may be collected.
+    blocks: u32,
+}
+
+/// Valid share below which a scan collects a block.
+const MOST_VALID: f64 = 0.7;
+/// What is added to that when a scan begins anew without having found a block.
+const MORE_VALID: f64 = 0.05;
+/// Share of the blocks of a die, the oldest, that a scan sees.
+const SCANNED: f64 = 0.7;
 
 /// A policy from outside, and what is kept for it alone.
 #[derive(Clone, Debug)]
@@ -162,6 +204,7 @@ impl Victims {
             changed: vec![0; if policy.keeps_times() { blocks } else { 0 }],
             clock: 0,
             rng: SeededRng::new(seed),
+            scans: vec![Scan::default(); if policy == Policy::SecondChance { dies } else { 0 }],
             outside,
         })
     }
@@ -195,6 +238,7 @@ impl Victims {
             self.fewest[die as usize] = self.fewest[die as usize].min(valid_pages);
         } else {
             self.lists.push_back(die, pbn.get());
+            self.scans.get_mut(die as usize).into_iter().for_each(|scan| scan.blocks += 1);
         }
     }
 
@@ -225,19 +269,24 @@ impl Victims {
                     self.fewest[die] = self.fewest[die].min(valid_pages);
                 }
             }
-            Policy::CostBenefit | Policy::Registered(_) => self.touch(pbn),
+            Policy::CostBenefit | Policy::Cat | Policy::Registered(_) => self.touch(pbn),
             _ => {}
         }
     }
 
-    /// Takes the next victim of a die, or none if no candidate there has an invalid page. `erases`
-    /// tells how often a block was erased. Only a policy from outside fails.
-    pub fn take(&mut self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
+    /// Takes the next victim of a die, or none if no candidate there has an invalid page. `facts`
+    /// tells of a block. Only a policy from outside fails.
+    pub fn take(
+        &mut self,
+        die: u32,
+        ledger: &Ledger,
+        facts: impl Fn(Pbn) -> CandidateFacts,
+    ) -> Result<Option<Pbn>, FtlError> {
         debug_assert!((die as usize) < self.gainful.len(), "there is no die {die} of {}", self.gainful.len());
         if self.gainful[die as usize] == 0 {
             return Ok(None);
         }
-        let Some(choice) = self.choose(die, ledger, erases)? else { return Ok(None) };
+        let Some(choice) = self.choose(die, ledger, facts)? else { return Ok(None) };
         debug_assert_eq!(self.geometry.die_of(choice), die, "{choice} is chosen for another die");
         self.remove(choice, ledger.valid_pages(choice));
         Ok(Some(choice))
@@ -264,6 +313,10 @@ impl Victims {
             debug_assert!(*gainful > 0, "{pbn} has {valid_pages} valid pages, but no block of its die gains anything");
             *gainful -= 1;
         }
+        if let Some(scan) = self.scans.get_mut(self.geometry.die_of(pbn) as usize) {
+            scan.blocks -= 1;
+            scan.next = if scan.next == Some(pbn.get()) { self.lists.after(pbn.get()) } else { scan.next };
+        }
         let Some(position) = self.positions.get_mut(pbn.index()).and_then(Option::take) else {
             return self.lists.remove(pbn.get());
         };
@@ -284,11 +337,17 @@ impl Victims {
         Some(list - self.geometry.die_of(pbn) * self.lists_per_die)
     }
 
-    fn choose(&mut self, die: u32, ledger: &Ledger, erases: impl Fn(Pbn) -> u32) -> Result<Option<Pbn>, FtlError> {
+    fn choose(
+        &mut self,
+        die: u32,
+        ledger: &Ledger,
+        facts: impl Fn(Pbn) -> CandidateFacts,
+    ) -> Result<Option<Pbn>, FtlError> {
         Ok(match self.policy {
             Policy::Greedy => self.least(die),
             Policy::Fifo => self.candidates(die).next(),
             Policy::WindowedGreedy(window) => self.fewest_valid(die, window, ledger),
+            Policy::SecondChance => self.scan(die, ledger),
             Policy::Random => self.draw(die),
             Policy::DChoices(d) => {
                 let mut best = self.draw(die);
@@ -300,15 +359,18 @@ impl Victims {
                 }
                 best
             }
-            Policy::CostBenefit => {
+            Policy::CostBenefit | Policy::Cat => {
+                let is_cat = self.policy == Policy::Cat;
                 let score = |pbn: Pbn| {
                     let valid = f64::from(ledger.valid_pages(pbn));
                     let age = (self.clock - self.changed[pbn.index()] + 1) as f64;
-                    age * (f64::from(self.full) - valid) / (2.0 * valid)
+                    // Empty blocks differ by age and erases, too.
+                    let cost = if is_cat { valid.max(1e-9) * f64::from(facts(pbn).erases.max(1)) } else { 2.0 * valid };
+                    age * (f64::from(self.full) - valid) / cost
                 };
                 self.candidates(die).max_by(|&a, &b| score(a).total_cmp(&score(b)))
             }
-            Policy::Registered(name) => self.highest_score(name, die, ledger, erases)?,
+            Policy::Registered(name) => self.highest_score(name, die, ledger, facts)?,
         })
     }
 
@@ -321,16 +383,22 @@ impl Victims {
         name: &str,
         die: u32,
         ledger: &Ledger,
-        erases: impl Fn(Pbn) -> u32,
+        facts: impl Fn(Pbn) -> CandidateFacts,
     ) -> Result<Option<Pbn>, FtlError> {
         let Some(ExternalVictims { policy, closed, .. }) = &self.outside else { return Ok(None) };
-        let candidate = |pbn: Pbn| Candidate {
-            pbn,
-            valid_pages: ledger.valid_pages(pbn),
-            pages: self.full,
-            erases: erases(pbn),
-            since_filled: self.clock - closed[pbn.index()],
-            since_changed: self.clock - self.changed[pbn.index()],
+        let candidate = |pbn: Pbn| {
+            let CandidateFacts { erases, class, opened_at, clock } = facts(pbn);
+            Candidate {
+                pbn,
+                valid_pages: ledger.valid_pages(pbn),
+                pages: self.full,
+                erases,
+                class,
+                opened_at,
+                age: clock - opened_at,
+                since_filled: self.clock - closed[pbn.index()],
+                since_changed: self.clock - self.changed[pbn.index()],
+            }
         };
         let candidates: Vec<_> = self.candidates(die).map(candidate).collect();
         let choice = victim::best(policy.as_ref(), &candidates).map_err(|message| FtlError::Failed { message })?;
@@ -370,6 +438,26 @@ impl Victims {
         }
         let position = self.rng.below_u32(array.len() as u32);
         Some(Pbn::new(array[position as usize]))
+    }
+
+    /// The next block of a scan with few valid pages; each scan that ends meanwhile allows a few
+    /// more.
+    fn scan(&mut self, die: u32, ledger: &Ledger) -> Option<Pbn> {
+        let mut most_valid = MOST_VALID;
+        loop {
+            let scan = &mut self.scans[die as usize];
+            let block = scan.next.or_else(|| self.lists.front(die))?;
+            (scan.next, scan.steps) = (self.lists.after(block), scan.steps + 1);
+            let ends = scan.next.is_none() || f64::from(scan.steps + 1) > SCANNED * f64::from(scan.blocks);
+            if ends {
+                (scan.next, scan.steps) = (None, 0);
+            }
+            let valid = f64::from(ledger.valid_pages(Pbn::new(block))) / f64::from(self.full);
+            if valid < most_valid {
+                return Some(Pbn::new(block));
+            }
+            most_valid += if ends { MORE_VALID } else { 0.0 };
+        }
     }
 
     fn fewest_valid(&self, die: u32, window: u32, ledger: &Ledger) -> Option<Pbn> {
@@ -426,7 +514,7 @@ mod tests {
 
     fn order(policy: Policy, valid: [u32; BLOCKS as usize]) -> Vec<u32> {
         let (mut victims, ledger) = closed(policy, valid);
-        std::iter::from_fn(|| victims.take(0, &ledger, Pbn::get).expect("a choice")).map(Pbn::get).collect()
+        std::iter::from_fn(|| victims.take(0, &ledger, facts).expect("a choice")).map(Pbn::get).collect()
     }
 
     #[test]
@@ -439,6 +527,25 @@ mod tests {
         assert_eq!(order(Policy::Fifo, [3, 1, 2, 0, 2, 3, 3, 1]), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(order(Policy::WindowedGreedy(2), [3, 1, 2, 0, 2, 3, 3, 1]), [1, 2, 3, 4, 0, 5, 7, 6]);
         assert_eq!(order(Policy::WindowedGreedy(1), [3, 1, 2, 0, 2, 3, 3, 1]), order(Policy::Fifo, [3; 8]));
+    }
+
+    /// Blocks were erased as often as their number says.
+    fn facts(pbn: Pbn) -> CandidateFacts {
+        CandidateFacts { erases: pbn.get(), ..CandidateFacts::default() }
+    }
+
+    #[test]
+    fn cat_divides_what_cost_benefit_says_by_the_erases() {
+        assert_eq!(order(Policy::CostBenefit, [1, 1, 2, 1, 1, 4, 4, 4])[..2], [0, 1]);
+        // Ages of 9, 7, 4 and 1 changes: 9 · 3, 7 · 2 / (2 · 2), 4 · 3 / 3 and 3 / 4.
+        assert_eq!(order(Policy::Cat, [4, 1, 2, 1, 1, 4, 4, 4])[..4], [1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn a_second_chance_passes_over_full_blocks_until_none_else_is_left() {
+        // Of four pages 70 % are fewer than three. Five of eight blocks are scanned.
+        assert_eq!(order(Policy::SecondChance, [3, 2, 3, 0, 2, 2, 3, 3])[..3], [1, 3, 4]);
+        assert_eq!(order(Policy::SecondChance, [3, 3, 4, 3, 3, 3, 3, 3])[..2], [0, 1]);
     }
 
     /// Scores with the wrong sign.
@@ -459,11 +566,11 @@ mod tests {
         victims.outside =
             Some(ExternalVictims { policy: Arc::new(FullFirst), closed: vec![0; BLOCKS as usize], fruitless: 0 });
         for _ in 1..BLOCKS {
-            let taken = victims.take(0, &ledger, Pbn::get).expect("a choice").expect("a block");
+            let taken = victims.take(0, &ledger, facts).expect("a choice").expect("a block");
             assert_eq!(ledger.valid_pages(taken), PAGES, "{taken}");
             victims.close(taken, PAGES);
         }
-        let error = victims.take(0, &ledger, Pbn::get).expect_err("it would never end").to_string();
+        let error = victims.take(0, &ledger, facts).expect_err("it would never end").to_string();
         for words in ["victim=full-first, FullFirst, chose 8 blocks in a row", "PBN ", "4 valid pages of 4"] {
             assert!(error.contains(words), "{words}: {error}");
         }
@@ -471,7 +578,8 @@ mod tests {
 
     #[test]
     fn every_policy_takes_each_block_that_gains_and_then_stops() {
-        for policy in [Policy::Random, Policy::DChoices(3), Policy::CostBenefit, Policy::Greedy, Policy::Fifo] {
+        let drawing = [Policy::Random, Policy::DChoices(3), Policy::SecondChance, Policy::WindowedGreedy(2)];
+        for policy in drawing.into_iter().chain([Policy::CostBenefit, Policy::Cat, Policy::Greedy, Policy::Fifo]) {
             let taken = order(policy, [4, 1, 2, 0, 4, 3, 3, 1]);
             let mut gaining: Vec<_> = taken.iter().copied().filter(|block| ![0, 4].contains(block)).collect();
             assert_eq!(taken.last(), gaining.last(), "{policy:?} goes on although nothing can be gained");

@@ -54,6 +54,7 @@
 //! 4. With `gc = paced` victims are emptied step by step as the host writes (`pacing.rs`). A step
 //!    of data pages takes along those of the block that the same translation page maps.
 //! 5. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it.
+//! 6. With a classifier (`streams`) data pages are separated as under `page`.
 //!
 //! ## Recover
 //! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages
@@ -78,9 +79,11 @@
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Values, joined};
+use crate::classifiers;
 use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{self, MappingCache};
 use crate::engines::demand::policy::{DemandScheme, RAM_DELAYS, Ram};
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::idle::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::placement::{self, Placement};
@@ -96,12 +99,12 @@ impl DemandScheme for Dftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory::CACHED_MAP,
         source: "RFTL 2-3, Wang 2013 3.2.3; Gupta 2009",
-        parameters: &joined::<16>(&[
+        parameters: &joined::<17>(&[
             &[placement::PARAMETER],
             &mapping_cache::PARAMETERS,
             &machine::PARAMETERS,
             &RAM_DELAYS,
-            &[GC_IDLE],
+            &[GC_IDLE, classifiers::STREAMS],
         ]),
         header: include_str!("dftl.rs"),
     };
@@ -112,6 +115,10 @@ impl DemandScheme for Dftl {
 
     fn placement(values: &Values) -> Placement {
         Placement::from_values(values, &[HOST, TRANSLATION])
+    }
+
+    fn classes(layout: &Layout, values: &Values) -> Result<Option<Classes>, ConfigError> {
+        classifiers::from_values(values, layout, &["separate"], Self::STREAMS.len())
     }
 
     fn gc_idle(values: &Values) -> usize {

@@ -37,7 +37,8 @@
 //!    marked bad (`empty_failing`).
 //! 2. Program, release the old page, map the new one.
 //! 3. With `streams = hints` the request's stream hint says which open block takes the page; the
-//!    first `hint_streams` streams are told apart.
+//!    first `hint_streams` streams are told apart. With a classifier (`sepbit`, `dac`, `fadac`, or
+//!    one of your own) it is the page's class.
 //! 4. With `pslc_static` or `pslc_dynamic` the page goes to a block in pSLC mode, unless the
 //!    request has `pslc_direct` bytes or more (`append_cached`).
 //!
@@ -47,7 +48,9 @@
 //!    place for what the next collection moves.
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, or with
 //!    `hint_collection = apart` to the stream of the victim, then erases it. The host does not wait
-//!    for it, but the die is busy with it.
+//!    for it, but the die is busy with it. A classifier gives each of them a class; one without
+//!    room joins another class rather than open the last free block. With `streams = two-regions`
+//!    the host's pages fill the block that the copies have begun, as in the simulator of Haas 2025.
 //! 3. With `gc = paced` a die has a victim in hand before it is short, and moves some of its pages
 //!    after each page that the host writes there (`pacing.rs`). The last step is `collect`.
 //! 4. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it; with `gc = paced`
@@ -59,7 +62,8 @@
 //! 1. Of each LPN the highest version among all tags wins; a trim page speaks for every LPN of its
 //!    run. With `checkpoint` a filled block's summary tells its tags (`recovery/summary.rs`).
 //! 2. Blocks that hold nothing newest are erased; the others are closed as they are. A block's
-//!    stream is known from its pages' tags.
+//!    stream is known from its pages' tags. Classes are forgotten: what was collected has the last
+//!    one, all else the first; times of last writes are kept in the tags.
 //! 3. Trims are pending until a flush writes them down (`recovery/trims.rs`); a cut before may
 //!    bring the page back.
 //!
@@ -76,7 +80,6 @@
 use flash::{Lpn, Role, Tag};
 use host::Hint;
 
-use crate::api::classifier::Classified;
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::named::PolicyKind;
@@ -85,8 +88,10 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
+use crate::classifiers;
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::idle::GC_IDLE;
-use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::mapped::{COLLECTED, HOST};
 use crate::engines::page_map::pacing::GC;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc;
@@ -94,19 +99,20 @@ use crate::engines::page_map::space::{GC_THRESHOLD, Stream};
 use crate::port::error::ConfigError;
 use crate::recovery::summary;
 
-const COLLECTED: Stream = 1;
-
 /// Which pages share blocks.
 pub(crate) const STREAMS: Parameter = Parameter {
     name: "streams",
-    kind: Kind::Policy { of: &["separate", "shared", "hints"], from: PolicyKind::Classifier },
+    kind: Kind::Policy {
+        of: &["separate", "two-regions", "shared", "hints", "dac", "fadac", "sepbit"],
+        from: PolicyKind::Classifier,
+    },
     default: "separate",
-    meaning: "Which pages get open blocks of their own: separate the collected ones, shared none, hints the collected ones and those of each \
-              stream that the host hints at.",
-    source: "Van Houdt 2013b",
+    meaning: "Which pages get open blocks of their own: separate the collected ones, two-regions the same but for the last block of a collection, which the host's fill, shared none, hints the collected ones and those of each \
+              stream that the host hints at, dac, fadac and sepbit those of six classes by their past, at an open block per class and two more free ones on every die.",
+    source: "Van Houdt 2013b; Haas 2025 (two-regions), Wang 2022 (dac, fadac, sepbit)",
 };
 
-/// The most streams, each with an open block on every die.
+/// The most streams of the host, each with an open block on every die.
 const MOST_STREAMS: usize = 16;
 
 const HINT_STREAMS: Parameter = Parameter {
@@ -150,6 +156,7 @@ impl PageMapScheme for Page {
     fn policy(layout: &Layout, values: &Values) -> Result<Streams, ConfigError> {
         match values.word("streams") {
             "separate" => Ok(Streams::Separate),
+            "two-regions" => Ok(Streams::TwoRegions),
             "shared" => Ok(Streams::Shared),
             streams if pslc::needs(layout, values).is_some() => Err(ConfigError(format!(
                 "page.streams = {streams}: a block of the pSLC cache holds pages of all streams, and all that is folded goes to one; set \
@@ -164,8 +171,17 @@ impl PageMapScheme for Page {
                 streams: values.integer("hint_streams") as usize,
                 collects_apart: values.word("hint_collection") == "apart",
             }),
-            classifier => Ok(Streams::Classified(Classified::build(classifier, layout, MOST_STREAMS)?)),
+            _ => Ok(Streams::Separate),
         }
+    }
+
+    fn classes(layout: &Layout, values: &Values) -> Result<Option<Classes>, ConfigError> {
+        classifiers::from_values(
+            values,
+            layout,
+            &["separate", "two-regions", "shared", "hints"],
+            PURPOSES[MOST_STREAMS - 1..].len(),
+        )
     }
 }
 
@@ -173,6 +189,8 @@ impl PageMapScheme for Page {
 pub enum Streams {
     /// All that the host writes, and apart from that all that is collected.
     Separate,
+    /// The same, but the host's pages fill the block that collected ones have begun.
+    TwoRegions,
     /// All.
     Shared,
     /// Those of a stream that the host hints at, of this many streams.
@@ -182,10 +200,6 @@ pub enum Streams {
         /// Whether what is collected stays in its stream, instead of sharing one more.
         collects_apart: bool,
     },
-    /// Those that a classifier from outside puts together, and apart from that all that is
-    /// collected.
-    #[expect(private_interfaces, reason = "only the registry makes one")]
-    Classified(Classified),
 }
 
 /// Streams of what the host writes, and one of what is collected.
@@ -198,42 +212,22 @@ const PURPOSES: [Purpose; MOST_STREAMS + 1] = {
 impl StreamPolicy for Streams {
     fn streams(&self) -> &'static [Purpose] {
         match *self {
-            Self::Separate => &PURPOSES[MOST_STREAMS - 1..],
+            Self::Separate | Self::TwoRegions => &PURPOSES[MOST_STREAMS - 1..],
             Self::Shared => &PURPOSES[..1],
             Self::Hinted { streams, collects_apart: true } => &PURPOSES[..streams],
-            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. }) => {
-                &PURPOSES[MOST_STREAMS - streams..]
-            }
+            Self::Hinted { streams, collects_apart: false } => &PURPOSES[MOST_STREAMS - streams..],
         }
     }
 
     #[inline]
-    fn write_stream(&mut self, request: &Request, lpn: Lpn) -> Stream {
-        match self {
-            Self::Classified(classified) => classified.stream(request, lpn),
-            _ => self.stored_hint(request).map_or(HOST, usize::from),
-        }
-    }
-
-    #[inline]
-    fn take_failure(&mut self) -> Option<String> {
-        match self {
-            Self::Classified(classified) => classified.take_failure(),
-            _ => None,
-        }
-    }
-
-    fn tables(&self) -> Vec<(&'static str, u64)> {
-        match self {
-            Self::Classified(classified) => vec![("write classifier", classified.ram_bytes())],
-            _ => Vec::new(),
-        }
+    fn write_stream(&mut self, request: &Request, _: Lpn) -> Stream {
+        self.stored_hint(request).map_or(HOST, usize::from)
     }
 
     #[inline]
     fn stored_hint(&self, request: &Request) -> Option<u8> {
         match self {
-            Self::Separate | Self::Shared | Self::Classified(_) => None,
+            Self::Separate | Self::TwoRegions | Self::Shared => None,
             Self::Hinted { streams, .. } => Some(request.hint.stream().min(*streams as u8 - 1)),
         }
     }
@@ -244,13 +238,13 @@ impl StreamPolicy for Streams {
     }
 
     fn uses_hints(&self) -> bool {
-        matches!(self, Self::Hinted { .. } | Self::Classified(_))
+        matches!(self, Self::Hinted { .. })
     }
 
     #[inline]
     fn hint_of(&self, stored: u8) -> Option<Hint> {
         match self {
-            Self::Separate | Self::Shared | Self::Classified(_) => None,
+            Self::Separate | Self::TwoRegions | Self::Shared => None,
             Self::Hinted { .. } => Some(Hint::of_stream(stored)),
         }
     }
@@ -258,22 +252,22 @@ impl StreamPolicy for Streams {
     #[inline]
     fn collected_stream(&self, from: Stream) -> Stream {
         match *self {
-            Self::Separate => COLLECTED,
+            Self::Separate | Self::TwoRegions => COLLECTED,
             Self::Shared | Self::Hinted { collects_apart: true, .. } => from,
-            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. }) => streams,
+            Self::Hinted { streams, collects_apart: false } => streams,
         }
+    }
+
+    fn hands_over(&self) -> bool {
+        matches!(self, Self::TwoRegions)
     }
 
     fn recovered_stream(&self, tag: &Tag) -> Stream {
         let is_collected = tag.role == Role::Collected;
         match *self {
-            Self::Separate if is_collected => COLLECTED,
-            Self::Hinted { streams, collects_apart: false } | Self::Classified(Classified { streams, .. })
-                if is_collected =>
-            {
-                streams
-            }
-            Self::Separate | Self::Shared | Self::Classified(_) => HOST,
+            Self::Separate | Self::TwoRegions if is_collected => COLLECTED,
+            Self::Hinted { streams, collects_apart: false } if is_collected => streams,
+            Self::Separate | Self::TwoRegions | Self::Shared => HOST,
             Self::Hinted { streams, .. } => usize::from(tag.hint).min(streams - 1),
         }
     }

@@ -310,6 +310,7 @@ const FLOORS: [(&str, &[&[&str]]); 3] = [
             &["drive", "stack"],
             &["write_buffer"],
             &["schemes"],
+            &["classifiers"],
             &["engines"],
             &["recovery", "blocks"],
             &["wear", "refresh"],

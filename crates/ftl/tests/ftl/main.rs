@@ -16,6 +16,7 @@ mod log_buffer;
 mod placement;
 mod refresh;
 mod replicas;
+mod separation;
 mod side_by_side;
 mod summaries;
 mod theory;

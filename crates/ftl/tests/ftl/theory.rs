@@ -13,16 +13,22 @@ use testkit::TestFlash;
 
 type Device = Timed<Chip<Lean>, Untimed>;
 
-struct Bench {
+pub(crate) struct Bench {
     flash: FlashPort<Device>,
     ftl: Drive<Device>,
-    pages: u32,
+    pub(crate) pages: u32,
     rng: SeededRng,
 }
 
 impl Bench {
     // A one-die device whose logical pages have been written once, in order.
-    fn filled(scheme: &str, settings: &[(&str, &str)], blocks: u32, pages_per_block: u32, pages: u32) -> Self {
+    pub(crate) fn filled(
+        scheme: &str,
+        settings: &[(&str, &str)],
+        blocks: u32,
+        pages_per_block: u32,
+        pages: u32,
+    ) -> Self {
         let mut bench = Self::fresh(scheme, settings, blocks, pages_per_block, pages);
         for lpn in 0..pages {
             bench.write(lpn);
@@ -42,20 +48,20 @@ impl Bench {
         Self { flash, ftl, pages, rng: SeededRng::new(11) }
     }
 
-    fn write(&mut self, lpn: u32) {
+    pub(crate) fn write(&mut self, lpn: u32) {
         self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
     }
 
-    fn below(&mut self, limit: u32) -> u32 {
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
         self.rng.below_u32(limit)
     }
 
-    fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         (self.rng.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     // Programs per write over `writes` writes, after `warm` of them.
-    fn amplification(&mut self, warm: u64, writes: u64, mut step: impl FnMut(&mut Self)) -> f64 {
+    pub(crate) fn amplification(&mut self, warm: u64, writes: u64, mut step: impl FnMut(&mut Self)) -> f64 {
         for _ in 0..warm {
             step(self);
         }
@@ -79,7 +85,7 @@ fn rows<T>(all: &[T], first: usize) -> &[T] {
     if long() > 1 { all } else { &all[..first] }
 }
 
-fn close(what: &str, measured: f64, theory: f64, tolerance: f64) {
+pub(crate) fn close(what: &str, measured: f64, theory: f64, tolerance: f64) {
     let error = measured / theory - 1.0;
     println!(
         "{what}: measured {measured:.4}, theory {theory:.4} ({:+.2} %, allowed {:.1} %)",

@@ -60,6 +60,11 @@ impl PolicyObject {
         })
     }
 
+    /// What its class says in an attribute.
+    pub(super) fn attribute(&self, py: Python<'_>, name: &str) -> PyResult<usize> {
+        self.object.getattr(py, name)?.extract(py)
+    }
+
     /// Bytes of RAM that its tables would need in a controller.
     pub(super) fn ram_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.object.call_method0(py, "ram_bytes")?.extract(py)

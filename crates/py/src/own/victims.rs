@@ -28,6 +28,12 @@ pub(super) struct PyBlock {
     pages: u32,
     /// How often it was erased.
     erases: u32,
+    /// The class of its pages; None for a part of the map.
+    class_: Option<usize>,
+    /// When it was opened, in pages that the host had written.
+    opened_at: u64,
+    /// Pages that the host has written since.
+    age: u64,
     /// Changes of any block since it was filled.
     since_filled: u64,
     /// Changes of any block since it last lost a valid page, or was filled.
@@ -36,8 +42,19 @@ pub(super) struct PyBlock {
 
 impl From<&Candidate> for PyBlock {
     fn from(candidate: &Candidate) -> Self {
-        let &Candidate { pbn, valid_pages, pages, erases, since_filled, since_changed } = candidate;
-        Self { number: pbn.get(), valid_pages, pages, erases, since_filled, since_changed }
+        let &Candidate { pbn, valid_pages, pages, erases, class, opened_at, age, since_filled, since_changed } =
+            candidate;
+        Self {
+            number: pbn.get(),
+            valid_pages,
+            pages,
+            erases,
+            class_: class,
+            opened_at,
+            age,
+            since_filled,
+            since_changed,
+        }
     }
 }
 

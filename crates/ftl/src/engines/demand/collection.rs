@@ -28,9 +28,10 @@ use host::Hint;
 use crate::api::wear::{AllocRequest, BlockUse, Purpose};
 use crate::blocks::manager::BlockManager;
 use crate::engines::demand::foreign_pages::ForeignPages;
-use crate::engines::demand::machine::{COLLECTED, DemandPaged, TRANSLATION};
+use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
-use crate::engines::page_map::mapped::{HOST, PageMapped, up_to_error};
+use crate::engines::page_map::classes::Classes;
+use crate::engines::page_map::mapped::{COLLECTED, HOST, PageMapped, up_to_error};
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
@@ -60,6 +61,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     #[inline]
     fn collected_stream(&self) -> Stream {
         self.moving_to
+    }
+
+    #[inline]
+    fn classes(&mut self) -> Option<(&mut Classes, &PageSpace)> {
+        Some((self.classes.as_deref_mut()?, &self.space))
     }
 
     fn collected_trim_stream(&self) -> Stream {
@@ -244,6 +250,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             return flash.with_cause(cause, |flash| self.collect_translation(flash, victim, |_| die));
         }
         self.moving_to = self.destination_of(self.space.stream_of(victim), why);
+        self.notify_reclaimed(victim, why, false);
         debug_assert_ne!(self.moving_to, TRANSLATION, "the data pages of {victim} are moved among translation pages");
         flash.with_cause(why, |flash| self.collect_data(flash, die, victim, of_the_map))?;
         flash.with_cause(of_the_map, |flash| self.restore_aside(flash))

@@ -35,7 +35,8 @@ use crate::blocks::victims::{self, Policy};
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::demand::translation::{CopyChoice, MAPPING_BYTES, TranslationTable};
-use crate::engines::page_map::mapped::{HOST, PageMapped};
+use crate::engines::page_map::classes::Classes;
+use crate::engines::page_map::mapped::{COLLECTED, HOST, PageMapped};
 use crate::engines::page_map::pacing::{self, GC};
 use crate::engines::page_map::placement::Placement;
 use crate::engines::page_map::space::{self, PageSpace, SpaceNeeds, Stream};
@@ -50,8 +51,6 @@ use crate::prefetch::PrefetchStage;
 use crate::recovery::summary;
 use crate::recovery::trims::Trims;
 
-/// The stream of data pages that a collection moved: they are colder than what the host writes.
-pub const COLLECTED: Stream = 1;
 /// The stream of translation pages: they change together, and a collection of them moves no data.
 pub const TRANSLATION: Stream = 2;
 
@@ -97,6 +96,7 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) moving_to: Stream,
     pub(super) updates: Vec<(u32, Lpn, Ppn)>,
     pub(super) placement: Placement,
+    pub(super) classes: Option<Box<Classes>>,
     pub(super) copy_choice: CopyChoice,
     delays: AccessDelays,
     gc_idle: usize,
@@ -112,7 +112,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
     const ENTRY: Entry = S::ENTRY;
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
-        let threshold = values.integer("gc_threshold") as usize;
+        let classes = S::classes(layout, values)?.map(Box::new);
         let copies = S::copies(layout, values)?;
         let pages_per_block = u64::from(layout.geometry.pages_per_block());
         let entries_per_page = TranslationTable::entries_per_page(layout, values);
@@ -123,8 +123,9 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let summaries = S::summaries(layout, values)?;
         let needs = SpaceNeeds {
             streams: S::STREAMS,
+            classes: classes.as_ref().map(|classes| classes.needs()).unwrap_or_default(),
             policy: Policy::from_values(values),
-            threshold,
+            threshold: values.integer("gc_threshold") as usize,
             valid,
             summaries,
             pslc: None,
@@ -158,6 +159,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
             moving_to: COLLECTED,
             updates: Vec::new(),
             placement: S::placement(values),
+            classes,
             copy_choice: S::copy_choice(values),
             delays: S::delays(values),
             gc_idle: S::gc_idle(values),
@@ -176,6 +178,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         scheme.aside.clear();
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
+            scheme.classes.iter_mut().for_each(|classes| classes.on_found(&tag));
             if !scheme.foreign_pages.on_found(tag, ppn) {
                 let before = scheme.table.entry(Lpn::new(tag.logical));
                 debug_assert!(
@@ -186,6 +189,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
                 scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
             }
         })?;
+        scheme.continue_clock(flash.last_version());
         for (lpn, ppn) in scheme.foreign_pages.settle(&mut scheme.space, &scheme.trims) {
             debug_assert!(scheme.space.is_valid(ppn), "{lpn} is given back at {ppn}, which is not valid");
             scheme.table.write_entry(lpn, Some(ppn));
@@ -208,8 +212,12 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            self.write_page(flash, HOST, (lpn, request.hint), &data[i], |scheme, flash| scheme.next_die(flash, HOST))
+            let stream = self.classes.as_mut().map_or(HOST, |classes| classes.write_stream(request, lpn, &self.space));
+            self.write_page(flash, stream, (lpn, request.hint), &data[i], |scheme, flash| {
+                scheme.next_die(flash, stream)
+            })
         })?;
+        self.check_classes()?;
         self.repair_after_write(flash)
     }
 
@@ -246,6 +254,10 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         self.empty(flash, pbn)
     }
 
+    fn uses_hints(&self) -> bool {
+        self.classes.as_ref().is_some_and(|classes| classes.uses_hints())
+    }
+
     fn with_wear_policy(&mut self, query: WearQuery<'_>) {
         self.blocks.with_wear_policy(None, query);
     }
@@ -276,7 +288,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     }
 
     fn footprint(&self) -> Footprint {
-        self.space.add_summaries(self.footprint.clone())
+        self.space.add_summaries(self.classes.iter().fold(self.footprint.clone(), |all, classes| classes.add_to(all)))
     }
 }
 
@@ -309,11 +321,13 @@ impl<S: DemandScheme> DemandPaged<S> {
         let to = self.append_on(flash, (stream, hint), page, data, next_die)?;
         debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} has left while the page was programmed");
         self.remap(flash, lpn, slot, Some(to));
+        self.classes.iter_mut().for_each(|classes| classes.on_written(lpn, &self.space));
         pacing::on_written(self, flash, to)
     }
 
     /// Forgets what flash holds of a logical page.
     pub fn trim_page<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        self.classes.iter_mut().for_each(|classes| classes.on_trimmed(lpn));
         if let Some(old) = self.unmap(flash, lpn)? {
             debug_assert!(!self.space.is_valid(old), "{lpn} was trimmed, and its page {old} is valid");
             self.trims.on_trimmed_at(lpn, old);
@@ -557,16 +571,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         })?;
         debug_assert!(self.cache.newer_of(page).next().is_none(), "page {page} leaves RAM with newer entries");
         flash.note(eviction);
-        Ok(())
-    }
-
-    /// The same for the translation page of a cached entry, if that entry is newer.
-    pub fn write_back_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
-        debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} is written back, and is not in RAM");
-        if self.cache.is_newer(lpn) {
-            return self.write_back(flash, self.table.page_of(lpn));
-        }
-        flash.note(Note::CleanEviction);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
 use crate::api::wear::Purpose;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::translation::CopyChoice;
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
 use crate::recovery::summary::Summaries;
@@ -107,6 +108,12 @@ pub trait DemandScheme {
     /// Which streams fill one block after the other instead of taking the dies in turn.
     fn placement(_values: &Values) -> Placement {
         Placement::default()
+    }
+
+    /// A classifier that chooses among streams of its own for data pages, for a scheme without
+    /// foreign pages that declares one.
+    fn classes(_layout: &Layout, _values: &Values) -> Result<Option<Classes>, ConfigError> {
+        Ok(None)
     }
 
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects, for

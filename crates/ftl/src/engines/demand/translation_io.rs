@@ -16,6 +16,7 @@ use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
+use crate::port::tally::Note;
 
 impl<S: DemandScheme> DemandPaged<S> {
     /// Writes copies of a translation page anew that turned out to be lost. The host does not wait
@@ -151,6 +152,17 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
             Ok(())
         })
+    }
+
+    /// Writes the translation page of a cached entry as [`write_back`](Self::write_back) does, if
+    /// that entry is newer.
+    pub fn write_back_entry<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<(), FtlError> {
+        debug_assert!(self.cache.find(lpn).is_some(), "the entry of {lpn} is written back, and is not in RAM");
+        if self.cache.is_newer(lpn) {
+            return self.write_back(flash, self.table.page_of(lpn));
+        }
+        flash.note(Note::CleanEviction);
+        Ok(())
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn at_most<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut Flas
     let moves = u64::from(space.valid_in(victim)) + trims.about_to_vanish(space.page_indices(victim)).len() as u64;
     let filled = |(pbn, end): FillUp| end - flash.chip().next_page(pbn);
     let padding = space.most_padding() + flash.to_fill_before_erase(victim).into_iter().map(filled).sum::<u32>();
-    let more = u64::from(space.summary_pages() + padding);
+    let more = u64::from(space.destinations() * space.summary_pages() + padding);
     moves_at_most(scheme, flash, victim, (moves, more)) + flash.estimate(FlashOp::Erase, victim)
 }
 

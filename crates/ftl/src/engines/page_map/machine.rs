@@ -20,6 +20,7 @@ use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::victims::Policy;
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::folding;
 use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::pacing;
@@ -44,6 +45,7 @@ pub struct PageMap<S: PageMapScheme> {
     space: PageSpace,
     blocks: BlockManager,
     policy: S::Policy,
+    classes: Option<Box<Classes>>,
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
     gc_idle: usize,
     moving: Vec<Ppn>,
@@ -57,9 +59,11 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
 
     fn format(layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let policy = S::policy(layout, values)?;
+        let classes = S::classes(layout, values)?.map(Box::new);
         pslc::require_guarded(layout, values, S::ENTRY.name)?;
         let needs = SpaceNeeds {
             streams: policy.streams(),
+            classes: classes.as_ref().map(|classes| classes.needs()).unwrap_or_default(),
             policy: Policy::from_values(values),
             threshold: values.integer("gc_threshold") as usize,
             valid: u64::from(layout.logical_pages),
@@ -74,13 +78,14 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
         let map = PackedNumbers::none(layout.logical_pages as usize, layout.geometry.pages());
         let moving_to = policy.collected_stream(HOST);
         let (trims, moving) = (Trims::default(), Vec::new());
-        Ok(Self { map, trims, space, blocks, policy, gc_idle, moving, moving_to, cache })
+        Ok(Self { map, trims, space, blocks, policy, classes, gc_idle, moving, moving_to, cache })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
         let mut scheme = Self::format(&layout.in_use(), values)?;
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
             let before = scheme.map.replace(tag.logical as usize, Some(ppn.get()));
+            scheme.classes.iter_mut().for_each(|classes| classes.on_found(&tag));
             if let Some(cache) = &mut scheme.cache {
                 cache.on_mapped(true);
                 if tag.role == Role::Cached {
@@ -89,6 +94,7 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
             }
             debug_assert!(before.is_none(), "logical page {} is recovered at {ppn}, and at {before:?}", tag.logical);
         })?;
+        scheme.continue_clock(flash.last_version());
         for lpn in outdated {
             scheme.trims.guard(lpn);
         }
@@ -116,7 +122,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         }
         let is_cached = self.cache.as_ref().is_some_and(|cache| cache.takes(request));
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
-            let stream = self.policy.write_stream(request, lpn);
+            let stream = self.write_stream(request, lpn);
             debug_assert!(stream < self.space.streams(), "{lpn} is written to stream {stream}, which there is not");
             let stored_hint = self.policy.stored_hint(request).unwrap_or_else(|| self.blocks.stored_hint(request.hint));
             if is_cached
@@ -130,17 +136,17 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
             let to = (stream, request.hint);
             let to = self.append_on(flash, to, page, &data[i], |scheme, flash| scheme.next_die(flash, stream))?;
             self.remap(lpn, Some(to));
+            self.classes.iter_mut().for_each(|classes| classes.on_written(lpn, &self.space));
             pacing::on_written(self, flash, to)
         })?;
-        if let Some(message) = self.policy.take_failure() {
-            return Err(FtlError::Failed { message });
-        }
+        self.check_classes()?;
         self.repair_after_write(flash)
     }
 
     fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
         for (_, lpn) in request.lpns() {
             self.remap(lpn, None);
+            self.classes.iter_mut().for_each(|classes| classes.on_trimmed(lpn));
         }
         Ok(())
     }
@@ -178,7 +184,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
     }
 
     fn uses_hints(&self) -> bool {
-        self.policy.uses_hints()
+        self.classes.as_ref().map_or_else(|| self.policy.uses_hints(), |classes| classes.uses_hints())
     }
 
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {
@@ -213,6 +219,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         let footprint = Footprint::default().with("page map", 4 * self.map.len() as u64, 0);
         let tables = self.policy.tables().into_iter();
         let footprint = tables.fold(footprint, |footprint, (name, bytes)| footprint.with(name, bytes, 0));
+        let footprint = self.classes.iter().fold(footprint, |footprint, classes| classes.add_to(footprint));
         let cache = self.cache.as_ref().map(|cache| cache.ram_bytes(&self.space));
         self.space.add_summaries(cache.into_iter().fold(footprint, |all, bytes| all.with("pSLC blocks", bytes, 0)))
     }
@@ -223,6 +230,15 @@ impl<S: PageMapScheme> PageMap<S> {
     #[inline]
     fn at(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.get(lpn.index()).map(Ppn::new)
+    }
+
+    /// The stream of a page that the host writes with a request.
+    #[inline]
+    fn write_stream(&mut self, request: &Request, lpn: Lpn) -> Stream {
+        match &mut self.classes {
+            Some(classes) => classes.write_stream(request, lpn, &self.space),
+            None => self.policy.write_stream(request, lpn),
+        }
     }
 
     #[inline]
@@ -272,9 +288,13 @@ impl<S: PageMapScheme> PageMap<S> {
         stream: Stream,
     ) -> Result<u32, FtlError> {
         debug_assert!(!self.space.has_room(die, stream), "die {die} has room for stream {stream}, and makes a place");
+        let hands_over = stream == HOST && self.policy.hands_over();
         for turn in 0..self.space.dies() {
             if turn > 0 {
                 die = self.space.take_turn(stream);
+            }
+            if hands_over && !self.space.has_room(die, stream) && self.space.hand_over_collected(die) {
+                return Ok(die);
             }
             while self.is_starved(die, stream)
                 && let Some(victim) = self.space.take_victim(&self.blocks, die)?
@@ -282,6 +302,9 @@ impl<S: PageMapScheme> PageMap<S> {
                 self.collect_apart(flash, die, victim, Cause::Collection)?;
             }
             if !self.is_starved(die, stream) {
+                if hands_over && !self.space.has_room(die, stream) {
+                    self.space.hand_over_collected(die);
+                }
                 return Ok(die);
             }
         }
@@ -321,6 +344,11 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     #[inline]
     fn collected_stream(&self) -> Stream {
         self.moving_to
+    }
+
+    #[inline]
+    fn classes(&mut self) -> Option<(&mut Classes, &PageSpace)> {
+        Some((self.classes.as_deref_mut()?, &self.space))
     }
 
     fn recovered_stream(&self, tag: &Tag) -> Stream {
@@ -441,6 +469,7 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
             _ => Note::Collection,
         });
         self.moving_to = self.space.destination(from, why, self.usual_destination(from));
+        self.notify_reclaimed(victim, why, false);
         if let Some(cache) = &mut self.cache {
             cache.set_folding(is_cached && self.moving_to == HOST);
         }

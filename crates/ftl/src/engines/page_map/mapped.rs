@@ -11,6 +11,7 @@ use host::Hint;
 use crate::api::layout::Layout;
 use crate::api::wear::{BlockUse, Deferred, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::pslc::PslcCache;
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
@@ -23,8 +24,7 @@ use crate::port::tally::Note;
 use crate::prefetch::PrefetchStage;
 use crate::recovery::trims::Trims;
 
-/// The stream of what the host writes.
-pub const HOST: Stream = 0;
+pub use crate::engines::page_map::space::{COLLECTED, HOST};
 
 /// Pages that are moved in one run at most: as many requests for memory as a processor's first
 /// cache takes without dropping what it will need soon.
@@ -84,6 +84,41 @@ pub trait PageMapped {
     /// take the place of last copies there.
     fn collected_trim_stream(&self) -> Stream {
         self.collected_stream()
+    }
+
+    /// The classifier that chooses streams, if there is one.
+    #[inline]
+    fn classes(&mut self) -> Option<(&mut Classes, &PageSpace)> {
+        None
+    }
+
+    /// Notifies the classifier of a block that is collected, or is taken in hand for that.
+    #[inline]
+    fn notify_reclaimed(&mut self, victim: Pbn, why: Cause, in_hand: bool) {
+        if let Some((classes, space)) = self.classes() {
+            classes.on_reclaimed(space, victim, why, in_hand);
+        }
+    }
+
+    /// For recovery: the clock of the host's pages goes on after this many programs.
+    fn continue_clock(&mut self, programs: u64) {
+        self.space().continue_clock(programs);
+        if let Some((classes, _)) = self.classes() {
+            classes.on_recovered(programs);
+        }
+    }
+
+    /// What went wrong in the classifier since this was last asked.
+    #[inline]
+    fn check_classes(&mut self) -> Result<(), FtlError> {
+        self.classes().map_or(Ok(()), |(classes, _)| classes.take_failure())
+    }
+
+    /// The classifier, if it chooses among streams for what is moved out of the block in hand.
+    #[inline]
+    fn relocating(&mut self) -> Option<(&mut Classes, &PageSpace)> {
+        let usual = self.collected_stream();
+        self.classes().filter(|(classes, _)| classes.relocates() && usual == COLLECTED)
     }
 
     /// The stream of pages collected out of a block of this stream.
@@ -227,6 +262,7 @@ pub trait PageMapped {
             Some(false) => return Ok(RelocateOutcome::Done),
             Some(true) => self.collect_apart(flash, die, pbn, Cause::WearLevelling)?,
         }
+        self.check_classes()?;
         Ok(self.blocks().fate_of(pbn))
     }
 
@@ -357,8 +393,9 @@ pub trait PageMapped {
         pages: &[Ppn],
     ) -> (usize, Result<(), FtlError>) {
         let (stream, role) = (self.collected_stream(), self.moved_role());
+        let by_page = self.relocating().is_some();
         let (space, _, trims) = self.parts();
-        let room = if trims.has_pages() { 0 } else { space.open_pages(die, stream) as usize };
+        let room = if by_page || trims.has_pages() { 0 } else { space.open_pages(die, stream) as usize };
         let pages = &pages[..pages.len().min(RUN).min(room)];
         if pages.is_empty() {
             return (0, Ok(()));
@@ -395,7 +432,7 @@ pub trait PageMapped {
             Err(CopyEnd::Unreadable) => self.put_moved(flash, die, pages[done], None),
             Err(CopyEnd::NotProgrammed(page)) => {
                 space.take_run(die, stream, 1);
-                space.on_program_failed(blocks, geometry.page(to, first + done as u32), stream);
+                space.on_program_failed(blocks, geometry.page(to, first + done as u32));
                 self.put_moved(flash, die, pages[done], Some(page))
             }
         };
@@ -427,7 +464,11 @@ pub trait PageMapped {
             None => (self.lose(flash, from), Role::Lost, Hint::NONE, Content::New(D::Data::default())),
         };
         let label = Label::new(lpn.get(), role);
-        let stream = self.collected_stream();
+        let usual = self.collected_stream();
+        let stream = self.relocating().map_or(usual, |(classes, space)| {
+            let left = space.stream_of(space.block_of(from));
+            classes.relocated_stream(lpn, left, space)
+        });
         let (space, blocks, trims) = self.parts();
         let to = space.program_moved(flash, blocks, die, (stream, hint), (label, &content), trims)?;
         debug_assert_ne!(from, to, "{lpn} is moved to where it lies");
@@ -490,6 +531,7 @@ pub trait PageMapped {
     /// Makes everything survive a power cut: what was programmed, and pending trims.
     fn make_durable<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
         self.write_trims_down(flash)?;
+        self.check_classes()?;
         let (space, blocks, _) = self.parts();
         space.fill_for_flush(flash, blocks)
     }

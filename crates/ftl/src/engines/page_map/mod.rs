@@ -1,10 +1,12 @@
 //! The engine of page maps: where pages are placed, how their blocks are collected, and what a
 //! failing block costs.
 
+pub mod classes;
 pub mod folding;
 pub mod idle;
 pub mod machine;
 pub mod mapped;
+mod needs;
 pub mod pacing;
 pub mod placement;
 pub mod policy;

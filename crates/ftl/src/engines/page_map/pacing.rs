@@ -64,6 +64,7 @@ pub fn on_written<S: PageMapped, D: Device>(
     flash: &mut FlashPort<D>,
     written: Ppn,
 ) -> Result<(), FtlError> {
+    scheme.space().on_host_page();
     match scheme.space().is_due(written) {
         Some(die) => FtlError::unless_read_only(pace(scheme, flash, die)),
         None => Ok(()),
@@ -122,6 +123,7 @@ fn take_in_hand<S: PageMapped>(
         fold(scheme, victim)?;
     } else {
         space.take_in_hand(victim);
+        scheme.notify_reclaimed(victim, Cause::Collection, true);
         return Ok(Some(victim));
     }
     Ok(None)
@@ -170,10 +172,11 @@ pub fn use_idle_time<S: PageMapped, D: Device>(
     budget: Nanos,
 ) -> Result<(), FtlError> {
     if scheme.space().is_paced() {
-        step_in_idle(scheme, flash, more, budget)
+        step_in_idle(scheme, flash, more, budget)?;
     } else {
-        collect_in_idle(scheme, flash, more, budget)
+        collect_in_idle(scheme, flash, more, budget)?;
     }
+    scheme.check_classes()
 }
 
 /// Goes on with what the dies have in hand while there is time, until each has `more` free blocks,

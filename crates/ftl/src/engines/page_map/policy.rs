@@ -15,6 +15,7 @@ use crate::api::parameter::{Parameter, Values, joined};
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
+use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::idle::GC_IDLE;
 use crate::engines::page_map::mapped::HOST;
 use crate::engines::page_map::pacing::GC;
@@ -38,6 +39,12 @@ pub trait PageMapScheme {
 
     /// The policy for an empty device.
     fn policy(layout: &Layout, values: &Values) -> Result<Self::Policy, ConfigError>;
+
+    /// A classifier that chooses streams in the policy's place, which then has those of host and
+    /// collections alone.
+    fn classes(_layout: &Layout, _values: &Values) -> Result<Option<Classes>, ConfigError> {
+        Ok(None)
+    }
 }
 
 /// What these schemes decide differently.
@@ -121,16 +128,14 @@ pub trait StreamPolicy {
     /// wear has a stream beside these.
     fn collected_stream(&self, from: Stream) -> Stream;
 
+    /// Whether the host's pages fill the block that collected ones have begun, when they need one.
+    fn hands_over(&self) -> bool {
+        false
+    }
+
     /// The stream of a block in which recovery finds a page with this tag.
     fn recovered_stream(&self, tag: &Tag) -> Stream {
         if tag.role == Role::Collected { self.collected_stream(HOST) } else { HOST }
-    }
-
-    /// What went wrong in it since it was last asked; it ends the request. Only a policy from
-    /// outside fails.
-    #[inline]
-    fn take_failure(&mut self) -> Option<String> {
-        None
     }
 
     /// RAM beside the map, in bytes: name and size.

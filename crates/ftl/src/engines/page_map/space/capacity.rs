@@ -26,7 +26,7 @@ impl PageSpace {
         levels: bool,
         scheme: &str,
     ) -> Result<Spares, ConfigError> {
-        let &SpaceNeeds { threshold, valid, summaries, .. } = needs;
+        let &SpaceNeeds { valid, summaries, .. } = needs;
         let capacity = Self::capacity_pages(layout, needs, levels);
         let content_pages = u64::from(summaries.content_pages());
         if valid <= capacity {
@@ -37,7 +37,8 @@ impl PageSpace {
             return Ok(Spares::READ_ONLY);
         }
         let good = layout.good_blocks.len() as u64 * content_pages;
-        let open = needs.set_aside() + usize::from(levels) - needs.threshold.max(1);
+        let free = needs.threshold.max(1) + needs.free_for_classes();
+        let open = needs.set_aside() + usize::from(levels) - free;
         let statics = match needs.static_blocks(layout).len() {
             0 => String::new(),
             blocks => format!("{blocks} blocks are only ever pSLC and "),
@@ -56,7 +57,7 @@ impl PageSpace {
         };
         Err(ConfigError(format!(
             "{scheme} needs {valid} pages for data and maps, but of the device's {good} usable pages only {capacity} are left after \
-             {statics}each of {} dies keeps {open} open and {threshold} free blocks{levelling}{filling}; \
+             {statics}each of {} dies keeps {open} open and {free} free blocks{levelling}{filling}; \
              raise device.spare, use more blocks per plane or fewer dies",
             layout.geometry.dies(),
         )))

@@ -32,8 +32,9 @@ impl PageSpace {
         debug_assert_eq!(destinations.len(), self.streams.len(), "a stream has no destination");
         let fits = |space: &Self, victim: Pbn| {
             let stream = destinations[space.stream_of(victim)];
-            let pages_of =
-                |die| space.open_pages(die, stream) + blocks.free_on(die) as u32 * space.summaries.content_pages();
+            let streams = (0..space.streams.len()).filter(|&other| space.is_like(stream, other));
+            let open_pages = |die| streams.clone().map(|stream| space.open_pages(die, stream)).sum::<u32>();
+            let pages_of = |die| open_pages(die) + blocks.free_on(die) as u32 * space.summaries.content_pages();
             let vanishing = trims.about_to_vanish(space.page_indices(victim)).len() as u32;
             let programs = space.ledger.valid_pages(victim) * cost + vanishing;
             programs <= (0..space.dies()).map(pages_of).sum()
@@ -88,7 +89,7 @@ impl PageSpace {
     /// its last while another has more.
     fn refuge(&self, blocks: &BlockManager, die: u32, stream: Stream) -> Option<u32> {
         debug_assert!(die < self.dies(), "a page is moved off die {die} of {}", self.dies());
-        let has_room = |die: &u32| self.has_room(*die, stream);
+        let has_room = |die: &u32| self.has_room(*die, stream) || self.soft_room(*die, stream).is_some();
         if has_room(&die) || blocks.free_on(die) > 0 {
             return Some(die);
         }
@@ -134,8 +135,9 @@ impl PageSpace {
         label: Label,
         content: &Content<D::Data>,
     ) -> Result<Ppn, FtlError> {
+        let like: Vec<_> = (0..self.streams.len()).map(|other| self.is_like(stream, other)).collect();
         for (pbn, open) in &mut self.failing {
-            while open.next < open.end && self.stream_of[pbn.index()] as usize == stream {
+            while open.next < open.end && like[usize::from(self.stream_of[pbn.index()])] {
                 let to = Ppn::new(open.next);
                 debug_assert_eq!(self.geometry.block_of(to), *pbn, "{to} is programmed for another block");
                 open.next += 1;
@@ -159,26 +161,21 @@ impl PageSpace {
         &mut self,
         blocks: &mut BlockManager,
         ppn: Ppn,
-        stream: Stream,
         error: FtlError,
     ) -> Result<(), FtlError> {
         if !error.is_program_failure() {
             return Err(error);
         }
-        self.on_program_failed(blocks, ppn, stream);
+        self.on_program_failed(blocks, ppn);
         Ok(())
     }
 
     /// A page that was placed could not be programmed: its block takes no more pages and waits to
     /// be emptied.
     #[cold]
-    pub(in crate::engines::page_map) fn on_program_failed(
-        &mut self,
-        blocks: &mut BlockManager,
-        ppn: Ppn,
-        stream: Stream,
-    ) {
+    pub(in crate::engines::page_map) fn on_program_failed(&mut self, blocks: &mut BlockManager, ppn: Ppn) {
         let pbn = self.ledger.invalidate(ppn);
+        let stream = self.stream_of(pbn);
         debug_assert!(!blocks.is_failed(pbn), "{pbn} took a page after it had failed");
         let open = &mut self.open[stream * self.order.len() + self.geometry.die_of(pbn) as usize];
         debug_assert!(open.next == ppn.get() + 1, "{ppn} failed, and its stream goes on at page {}", open.next);

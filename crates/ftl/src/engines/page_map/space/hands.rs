@@ -27,6 +27,9 @@
 //! ([`PageSpace::take_victim`]). So between two steps a die has as many free blocks as between two
 //! collections without pacing. A block in hand counts as a closed one with an invalid page.
 //!
+//! Limit: where a classifier (`classes.rs`) gives moved pages several destinations, more than one
+//! block may be opened for a victim, and the steps of a die that is short are whole collections.
+//!
 //! What is in hand is in RAM alone. A block that is put down is a closed one again.
 
 use flash::{Pbn, Ppn};

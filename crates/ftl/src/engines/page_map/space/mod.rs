@@ -11,11 +11,12 @@
 //! may open ([`PageSpace::program`]). Collecting a block moves at most one block's worth of pages,
 //! so it needs at most that one and returns one. Where the pages of a block go to several streams,
 //! the caller ensures that the die has a free block for each of them that lacks room
-//! (`PageMapped::blocks_to_empty`). As long as the valid pages fit into
-//! `PageSpace::capacity_pages`, some die has either room in an open block or a closed block with an
-//! invalid page: otherwise every die were full of valid pages beyond that number. A collection
-//! whose victim cannot be erased returns none, so a device of a single die keeps one free block
-//! more while it has spares (`failing.rs`).
+//! (`PageMapped::blocks_to_empty`), or the streams are *soft*: a page whose stream lacks room joins
+//! another of them rather than opening the last free block (`soft.rs`). As long as the valid pages
+//! fit into `PageSpace::capacity_pages`, some die has either room in an open block or a closed
+//! block with an invalid page: otherwise every die were full of valid pages beyond that number. A
+//! collection whose victim cannot be erased returns none, so a device of a single die keeps one
+//! free block more while it has spares (`failing.rs`).
 //!
 //! `failing.rs` copes with blocks that fail, `filling.rs` with pages that a power cut takes,
 //! `pinned.rs` with blocks that nobody collects, `hands.rs` with those that are emptied step by
@@ -28,6 +29,7 @@ mod filling;
 mod hands;
 mod pinned;
 mod pslc;
+mod soft;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -41,7 +43,7 @@ use crate::api::wear::{AllocRequest, BlockUse, Purpose};
 use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
-use crate::blocks::victims::{Policy, Victims};
+use crate::blocks::victims::{CandidateFacts, Victims};
 use crate::port::device::Device;
 use crate::port::error::{ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
@@ -49,8 +51,16 @@ use crate::port::label::{Content, Label};
 use crate::recovery::scan::DeviceScan;
 use crate::recovery::summary::Summaries;
 
+pub use crate::engines::page_map::needs::{ClassNeeds, PslcNeeds, SpaceNeeds};
+
 /// Index of a stream of a space.
 pub type Stream = usize;
+
+/// The stream of what the host writes.
+pub const HOST: Stream = 0;
+
+/// The stream of what is collected, of schemes that keep it apart.
+pub const COLLECTED: Stream = 1;
 
 /// When a die collects.
 pub const GC_THRESHOLD: Parameter = Parameter {
@@ -62,36 +72,6 @@ pub const GC_THRESHOLD: Parameter = Parameter {
               place for what the next collection moves.",
     source: "ftlkit",
 };
-
-/// What a scheme asks of its space.
-#[derive(Clone, Copy, Debug)]
-pub struct SpaceNeeds {
-    /// Streams, each with what its blocks are used for.
-    pub streams: &'static [Purpose],
-    /// Which block a collection chooses.
-    pub policy: Policy,
-    /// Free blocks of a die at or below which it collects, at least 1.
-    pub threshold: usize,
-    /// The most pages that are ever valid at once.
-    pub valid: u64,
-    /// What filled blocks end with.
-    pub summaries: Summaries,
-    /// Blocks that are used in pSLC mode, if any.
-    pub pslc: Option<PslcNeeds>,
-    /// The fewest pages of a step, where blocks are emptied step by step.
-    pub least_step: Option<u32>,
-}
-
-/// What a scheme asks of its space for blocks in pSLC mode.
-#[derive(Clone, Copy, Debug)]
-pub struct PslcNeeds {
-    /// Pages of a block in the mode.
-    pub pages: u32,
-    /// Static blocks of a die.
-    pub static_blocks: u32,
-    /// Whether free blocks of a die are used so, too.
-    pub is_dynamic: bool,
-}
 
 /// The stream of blocks in pSLC mode.
 #[derive(Clone, Debug)]
@@ -136,6 +116,14 @@ pub struct PageSpace {
     streams: Vec<Purpose>,
     open: Vec<Open>,
     stream_of: Vec<u8>,
+    /// The class of each stream.
+    classes: Vec<Option<usize>>,
+    /// Streams of which one may take a page of another, in the order of likeness.
+    soft: Vec<Stream>,
+    /// Pages that the host has written.
+    clock: u64,
+    /// When each block was opened, by that clock.
+    opened: Vec<u64>,
     order: Vec<u32>,
     turns: Vec<usize>,
     /// Pages that lie in one page of the flash.
@@ -171,7 +159,8 @@ impl PageSpace {
         debug_assert!(!needs.streams.is_empty(), "{scheme} has no stream, and so no block for any page");
         let levelled = layout.wear_policy().moves_blocks().then_some(Purpose::Levelled);
         let cached = needs.pslc.map(|_| Purpose::Data);
-        let streams: Vec<_> = needs.streams.iter().copied().chain(cached).chain(levelled).collect();
+        let streams: Vec<_> =
+            needs.streams.iter().chain(needs.classes.between).copied().chain(cached).chain(levelled).collect();
         needs.require_pslc(layout, scheme)?;
         let spares = Self::require(layout, &needs, levelled.is_some(), scheme)?;
         let geometry = layout.geometry;
@@ -181,11 +170,15 @@ impl PageSpace {
             victims: Victims::new(geometry, needs.dense_pages(layout), policy, layout.seed)?,
             open: vec![Open::default(); streams.len() * geometry.dies() as usize],
             stream_of: vec![0; geometry.blocks() as usize],
+            classes: needs.class_of_streams(streams.len()),
+            soft: needs.soft_streams(),
+            clock: 0,
+            opened: vec![0; geometry.blocks() as usize],
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
             units_per_page: layout.units_per_page,
             streams,
-            threshold: threshold.max(1),
+            threshold: threshold.max(1) + needs.free_for_classes(),
             failing: Vec::new(),
             pinned_stream: None,
             pinned: BTreeSet::new(),
@@ -308,9 +301,12 @@ impl PageSpace {
     pub fn opens_a_block(&self, out_of: Pbn, stream: Stream, pages: u32) -> bool {
         let die = self.die_of(out_of);
         debug_assert!(pages <= self.content_pages(), "{out_of} has {pages} pages for stream {stream}");
-        let next = self.open[stream * self.order.len() + die as usize].next as usize;
-        let is_itself = self.page_indices(out_of).contains(&next);
-        pages > if is_itself { 0 } else { self.open_pages(die, stream) }
+        let opens = |&stream: &Stream| {
+            let next = self.open[stream * self.order.len() + die as usize].next as usize;
+            let is_itself = self.page_indices(out_of).contains(&next);
+            pages > if is_itself { 0 } else { self.open_pages(die, stream) }
+        };
+        if self.is_soft(stream) { self.soft.iter().any(opens) } else { opens(&stream) }
     }
 
     /// Whether a die should collect before it opens another block.
@@ -328,9 +324,14 @@ impl PageSpace {
     /// Places one page of a stream with this hint on a die, opening any free block
     /// there, and marks it valid; tells whether that fills the block.
     #[inline]
-    fn place_on(&mut self, blocks: &mut BlockManager, die: u32, (stream, hint): (Stream, Hint)) -> Option<(Ppn, bool)> {
+    fn place_on(
+        &mut self,
+        blocks: &mut BlockManager,
+        die: u32,
+        (mut stream, hint): (Stream, Hint),
+    ) -> Option<(Ppn, bool)> {
         if !self.has_room(die, stream) {
-            self.open_free(blocks, die, stream, hint)?;
+            stream = self.find_room(blocks, die, stream, hint)?;
         }
         let open = &mut self.open[stream * self.order.len() + die as usize];
         let ppn = Ppn::new(open.next);
@@ -341,13 +342,19 @@ impl PageSpace {
         Some((ppn, filled))
     }
 
-    /// Opens a free block of a die for a stream, of whose first page the host says this.
+    /// Opens a free block of a die for a stream, of whose first page the host says this; a soft one
+    /// finds room in another rather than take the last free block. Returns the stream with room.
     #[inline(never)]
-    fn open_free(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, hint: Hint) -> Option<()> {
+    fn find_room(&mut self, blocks: &mut BlockManager, die: u32, stream: Stream, hint: Hint) -> Option<Stream> {
+        if blocks.free_on(die) <= 1
+            && let Some(other) = self.soft_room(die, stream)
+        {
+            return Some(other);
+        }
         let pbn = blocks.take_on(die, AllocRequest::new(self.streams[stream]).hinted(hint))?;
         debug_assert_eq!(self.die_of(pbn), die, "{pbn} is opened on another die");
         self.open_block(pbn, stream);
-        Some(())
+        Some(stream)
     }
 
     /// Closes a block whose last page has been programmed.
@@ -391,6 +398,7 @@ impl PageSpace {
         };
         self.open[stream * self.order.len() + die as usize] = Open { next, end: next + pages };
         self.stream_of[pbn.index()] = stream as u8;
+        self.opened[pbn.index()] = self.clock;
         die
     }
 
@@ -423,7 +431,6 @@ impl PageSpace {
         label: Label,
         content: Content<D::Data>,
     ) -> Result<Option<Ppn>, FtlError> {
-        let stream = to.0;
         let Some((to, filled)) = self.place_on(blocks, die, to) else {
             return Err(FtlError::OutOfSpace { wanted: "a page" });
         };
@@ -435,7 +442,7 @@ impl PageSpace {
                 }
                 Ok(Some(to))
             }
-            Err(error) => self.not_programmed(blocks, to, stream, error).map(|()| None),
+            Err(error) => self.not_programmed(blocks, to, error).map(|()| None),
         }
     }
 }
@@ -451,7 +458,14 @@ impl PageSpace {
         if let Some(in_hand) = self.take_out_of_hand(die) {
             return Ok(Some(in_hand));
         }
-        self.victims.take(die, &self.ledger, |pbn| blocks.erases_of(pbn))
+        let (classes, stream_of, opened) = (&self.classes, &self.stream_of, &self.opened);
+        let facts = |pbn: Pbn| CandidateFacts {
+            erases: blocks.erases_of(pbn),
+            class: classes[usize::from(stream_of[pbn.index()])],
+            opened_at: opened[pbn.index()],
+            clock: self.clock,
+        };
+        self.victims.take(die, &self.ledger, facts)
     }
 
     /// A victim that was taken is not collected after all.

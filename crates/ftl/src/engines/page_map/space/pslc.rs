@@ -23,7 +23,11 @@ impl SpaceNeeds {
     /// of the host and of collections.
     pub(super) fn pslc_stream(&self, layout: &Layout) -> Option<PslcStream> {
         let PslcNeeds { pages, .. } = self.pslc?;
-        Some(PslcStream { stream: self.streams.len(), pages, statics: self.static_blocks(layout) })
+        Some(PslcStream {
+            stream: self.streams.len() + self.classes.between.len(),
+            pages,
+            statics: self.static_blocks(layout),
+        })
     }
 
     /// The static blocks of a device: the good ones among the first of each die. None if they would
@@ -53,7 +57,8 @@ impl SpaceNeeds {
     /// one for each stream of native blocks, and for that of dynamic pSLC blocks.
     pub(super) fn set_aside(&self) -> usize {
         let cached = self.pslc.is_some_and(|pslc| pslc.is_dynamic);
-        self.streams.len() + usize::from(cached) + self.threshold.max(1)
+        let streams = self.streams.len() + self.classes.between.len() + usize::from(cached);
+        streams + self.threshold.max(1) + self.free_for_classes()
     }
 
     /// Refuses blocks that could not be used in pSLC mode.

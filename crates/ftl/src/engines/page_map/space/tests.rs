@@ -10,14 +10,13 @@ use random::SeededRng;
 use super::*;
 use crate::api::layout::{Wear, WearScheme};
 use crate::api::parameter::{Settings, Values};
+use crate::blocks::victims::Policy;
 use crate::port::cause::Cause;
 use crate::recovery::trims::Trims;
 use crate::testing::{TestDevice, device, layout};
 use crate::wear::static_levelling::StaticLevelling;
 
 const PAGES: u32 = 4;
-const HOST: Stream = 0;
-const COLLECTED: Stream = 1;
 const STREAMS: &[Purpose] = &[Purpose::Data, Purpose::Collected];
 
 struct Model {
@@ -33,7 +32,16 @@ impl Model {
         let (flash, layout) = (device(blocks, PAGES), layout(blocks, PAGES, valid));
         let summaries = Summaries::none(layout.geometry);
         let valid = valid.into();
-        let needs = SpaceNeeds { streams: STREAMS, policy, threshold, valid, summaries, pslc: None, least_step: None };
+        let needs = SpaceNeeds {
+            streams: STREAMS,
+            classes: ClassNeeds::default(),
+            policy,
+            threshold,
+            valid,
+            summaries,
+            pslc: None,
+            least_step: None,
+        };
         let (space, blocks) = PageSpace::format(&layout, "page", needs).expect("room");
         Self { flash, space, blocks, at: BTreeMap::new(), collections: 0 }
     }
@@ -110,6 +118,7 @@ fn a_page_more_than_the_capacity_is_refused_with_advice() {
     let summaries = Summaries::none(layout.geometry);
     let needs = SpaceNeeds {
         streams: STREAMS,
+        classes: ClassNeeds::default(),
         policy: Policy::Greedy,
         threshold: 1,
         valid: valid.into(),
@@ -129,6 +138,7 @@ fn what_levelling_moves_has_an_open_block_more_and_the_refusal_says_for_whom() {
     let summaries = Summaries::none(layout.geometry);
     let of = |valid| SpaceNeeds {
         streams: STREAMS,
+        classes: ClassNeeds::default(),
         policy: Policy::Greedy,
         threshold: 1,
         valid,
@@ -192,6 +202,39 @@ fn a_reserve_is_restored_by_a_block_whose_valid_pages_and_last_copies_fit() {
     assert_eq!(take(&trims), None);
     trims.on_settled(100, 1);
     assert_eq!(take(&trims), Some(first));
+}
+
+#[test]
+fn a_page_of_a_soft_stream_joins_another_rather_than_take_the_last_free_block() {
+    let (mut flash, layout) = (device(8, PAGES), layout(8, PAGES, 2 * PAGES));
+    let needs = SpaceNeeds {
+        streams: STREAMS,
+        classes: ClassNeeds { between: &[Purpose::Data], are_soft: true },
+        policy: Policy::Greedy,
+        threshold: 1,
+        valid: (2 * PAGES).into(),
+        summaries: Summaries::none(layout.geometry),
+        pslc: None,
+        least_step: None,
+    };
+    assert!(PageSpace::format(&layout, "page", SpaceNeeds { valid: needs.valid + 1, ..needs }).is_err());
+    let (mut space, mut blocks) = PageSpace::format(&layout, "page", needs).expect("3 open and 3 free blocks");
+    let mut stream_of_program = |space: &mut PageSpace, blocks: &mut BlockManager, lpn, stream| {
+        let label = Label::new(lpn, Role::Collected);
+        let to = (stream, Hint::NONE);
+        let ppn = space.program(&mut flash, blocks, 0, to, label, Content::New(())).expect("room").expect("no failure");
+        (space.stream_of(space.block_of(ppn)), space.class_of(space.stream_of(space.block_of(ppn))))
+    };
+    assert_eq!(stream_of_program(&mut space, &mut blocks, 0, HOST), (HOST, Some(0)));
+    assert_eq!(stream_of_program(&mut space, &mut blocks, 1, COLLECTED), (COLLECTED, Some(2)));
+    while blocks.free_on(0) > 1 {
+        blocks.take_on(0, AllocRequest::new(Purpose::Reserve)).expect("free");
+    }
+    for lpn in 2..2 * PAGES {
+        assert_ne!(stream_of_program(&mut space, &mut blocks, lpn, 2).0, 2, "LPN {lpn} took the last free block");
+    }
+    assert_eq!(stream_of_program(&mut space, &mut blocks, 2 * PAGES, 2), (2, Some(1)), "none has room");
+    assert_eq!(blocks.free_on(0), 0);
 }
 
 /// Bugs of the canary's kinds (`crates/check/src/canary/bug.rs`). Under the suite such a bug shows

@@ -7,7 +7,7 @@ use crate::api::mapping::Scheme;
 use crate::api::parameter::Settings;
 use crate::api::wear::Purpose;
 use crate::blocks::victims::Policy;
-use crate::engines::page_map::space::SpaceNeeds;
+use crate::engines::page_map::space::{ClassNeeds, SpaceNeeds};
 use crate::recovery::summary::Summaries;
 use crate::schemes::waftl::Waftl;
 use crate::testing::layout;
@@ -20,6 +20,7 @@ fn map() -> (HybridMap, PageSpace) {
     let streams = &[Purpose::Data, Purpose::Collected, Purpose::Translation, Purpose::Log];
     let needs = SpaceNeeds {
         streams,
+        classes: ClassNeeds::default(),
         policy: Policy::Greedy,
         threshold: 2,
         valid: 23,
