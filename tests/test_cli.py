@@ -74,7 +74,7 @@ def test_options_reach_the_study(call: Call, tmp_path: Path) -> None:
     assert study["ftl"][0]["cmt"] == "96KiB"
     assert (study["seed"], study["host"], study["device"]["spare"]) == (9, {"loop": "closed", "queue_depth": 4}, 0.2)
     settings = {"precondition": "fill", "samples": 10, "verify": True, "classes": True}
-    assert study["run"] == settings | {"skip": 0, "waiting": True, "warranty_years": 3.0}
+    assert study["run"] == settings | {"clock": True, "skip": 0, "waiting": True, "warranty_years": 3.0}
     assert (study["workload"]["requests"], study["workload"]["align_offset"]) == (500, 4096)
     faster = "compare fin1 --ftl page --requests 500 --speedup 2 --loop open --json o.json"
     assert call(*faster.split()).exit_code == 0

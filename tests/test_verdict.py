@@ -249,7 +249,9 @@ def test_what_falls_behind_below_its_bottleneck_says_why() -> None:
     overload(document, ["fast", "dftl"])
     words = "Their busiest die or channel has time for more (fast 1.33 k: IOPS at most), but not in the order in which"
     assert words in of(document)
-    by_label(document)["fast"]["load"]["bottleneck_iops"] = 1_000.0
+    load = by_label(document)["fast"]["load"]
+    assert load is not None
+    load["bottleneck_iops"] = 1_000.0
     assert "IOPS at most" not in of(document), "no more than is asked for"
 
 
@@ -408,7 +410,7 @@ def test_reads_of_what_was_never_written_are_told() -> None:
         facts = told(document, "unwritten").facts
         return units.typed(facts["span"]), facts["held"], facts["effect"], bool(facts["way"])
 
-    empty = "read times are largely those of an empty device"
+    empty = ": read times are largely those of an empty device"
     assert found() == ("99.2 %", "had never been written", empty, False), "it was filled"
     document["runs"][0]["requests"]["trim"] = 7
     assert found() == ("99.2 %", "had been trimmed", empty, False)
@@ -419,7 +421,7 @@ def test_reads_of_what_was_never_written_are_told() -> None:
     assert "Fill the device first (--precondition fill, in a study run.precondition)." in of(document)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.06
-    assert found() == ("6.00 %", "had never been written", "such reads take hardly any time", True)
+    assert found() == ("6.00 %", "had never been written", ": such reads take hardly any time", True)
     for run in document["runs"]:
         run["reads_without_flash"] = 0.0
     assert told(document, "unwritten") is None
@@ -440,7 +442,7 @@ def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
     _, dynamic, other = wear_policies(document)
     other["ftl"] = "fast+dynamic"
     for operation in other["operations"]:
-        operation["time_ns"] = operation["time_ns"] * 110 // 100
+        operation["time_ns"] = (operation["time_ns"] or 0) * 110 // 100
     other["operations"].append({"cause": "wear_levelling", "op": "program", "count": 5, "time_ns": 10**9})
     text = of(document)
     assert "Over fast, fast+none wears most evenly: σ of the blocks' erases 2.00 against 12.0 for fast, at 10." in text

@@ -213,7 +213,7 @@ def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
             assert columns.keys() == rows.all.keys()
             for name, cells in columns.items():
                 assert cells["spares gone"] == units.written(known[name]["written_bytes"] if name in known else None)
-            behind = {name for name, run in rows.all.items() if run["load"]["is_overloaded"]}
+            behind = {name for name, run in rows.all.items() if is_overloaded(run)}
             named = re.search(rf"nder {LABELS} the device lives longest: .+? of host writes(, [^,;]+? at )?", text)
             assert named
             assert (named[2] is None) == (named[1] in behind)
@@ -256,7 +256,7 @@ def overloads() -> Iterator[list[Run]]:
 
 def is_no_worse(one: Run, other: Run) -> bool:
     """Whether a run has mean, p99 and the end no later than another, and serves no less."""
-    ends = [run["load"]["outlasts_arrivals_ns"] or 0 for run in (one, other)]
+    ends = [METRICS["outlasts_arrivals_ns"].value(run) or 0 for run in (one, other)]
     served = (one["iops"] or 0) >= (other["iops"] or 0)
     return mean(one) <= mean(other) and p99(one) <= p99(other) and ends[0] <= ends[1] and served
 

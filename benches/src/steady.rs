@@ -190,6 +190,9 @@ const fn log_buffer(name: &'static str, ftl: &'static str) -> Case {
     }
 }
 
+/// The keys of `[run]` for each run of a case: every default, no breakdown of waiting, no clock.
+pub const RUNS: [&str; 3] = ["", "waiting = false", "clock = \"auto\""];
+
 /// What a run gave.
 pub struct Measured {
     /// Flash operations of the measured part, per second of wall clock.
@@ -226,21 +229,20 @@ impl Case {
         Size { channels, dies_per_channel, blocks_per_plane, pages_per_block: PAGES_PER_BLOCK, spare }
     }
 
-    /// The study of this case in TOML, with or without the breakdown of waiting; `quick` makes it
-    /// shorter.
-    fn study(&self, quick: bool, waiting: bool) -> String {
+    /// The study of this case in TOML, run in one of [`RUNS`]; `quick` makes it shorter.
+    fn study(&self, quick: bool, run: &str) -> String {
         let requests = if quick { 10_000 } else { self.requests };
-        self.study_of(self.size(quick), requests, waiting, [self.ftl, self.precondition])
+        self.study_of(self.size(quick), requests, run, [self.ftl, self.precondition])
     }
 
-    fn study_of(&self, size: Size, requests: u64, waiting: bool, [ftl, precondition]: [&str; 2]) -> String {
+    fn study_of(&self, size: Size, requests: u64, run: &str, [ftl, precondition]: [&str; 2]) -> String {
         let Size { channels, dies_per_channel, blocks_per_plane, pages_per_block, spare } = size;
         let (pattern, pages) = (self.pattern, (size.pages() * (1.0 - spare)) as u64);
         format!(
             "seed = 1\n[device]\npreset = \"slc-small\"\nchannels = {channels}\ndies_per_channel = {dies_per_channel}\nplanes_per_die = 1\n\
              blocks_per_plane = {blocks_per_plane}\npages_per_block = {pages_per_block}\npage_size = \"4KiB\"\nspare = {spare}\n\
              [workload]\ngenerator = {{ requests = {requests}, span = {}, pattern = {pattern}, write_share = 1.0, sizes = \"4KiB\" }}\n\
-             {}\n[run]\nwaiting = {waiting}\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
+             {}\n[run]\n{run}\nprecondition = \"{precondition}\"\n[[ftl]]\n{ftl}\n",
             pages * 4096,
             self.host
         )
@@ -255,9 +257,9 @@ impl Case {
     /// Runs the case on [`SMALL`], with this many times the requests that it takes there; returns
     /// how many flash operations that were.
     #[inline(never)]
-    pub fn run_small(&self, times: u64, waiting: bool) -> Result<u64, String> {
+    pub fn run_small(&self, times: u64, run: &str) -> Result<u64, String> {
         let requests = times * self.small_requests;
-        let run = self.run(&self.study_of(SMALL, requests, waiting, [self.small_ftl, "fill"]))?;
+        let run = self.run(&self.study_of(SMALL, requests, run, [self.small_ftl, "fill"]))?;
         Ok(operations(&run))
     }
 }
@@ -266,11 +268,10 @@ fn operations(run: &RunResult) -> u64 {
     run.operations.iter().map(|operation| operation.count).sum()
 }
 
-/// Runs a case once, with all defaults on or without the breakdown of waiting; returns its rate,
-/// its event hash and its memory.
-pub fn measure(case: &Case, quick: bool, waiting: bool) -> Result<Measured, String> {
+/// Runs a case once, in one of [`RUNS`]; returns its rate, its event hash and its memory.
+pub fn measure(case: &Case, quick: bool, run: &str) -> Result<Measured, String> {
     let (before, earlier_peak) = (resident_bytes(), peak_bytes());
-    let run = case.run(&case.study(quick, waiting))?;
+    let run = case.run(&case.study(quick, run))?;
     let pages = case.size(quick).pages();
     Ok(Measured {
         operations_per_second: operations(&run) as f64 / run.measured_wall_s,
@@ -302,8 +303,9 @@ mod tests {
     /// Every second case from one on: two tests run side by side.
     fn repeats_its_hash(first: usize) {
         for case in CASES.iter().skip(first).step_by(2) {
-            let [first, second] = [true, false].map(|waiting| measure(case, true, waiting).expect(case.name));
+            let [first, second, clockless] = RUNS.map(|run| measure(case, true, run).expect(case.name));
             assert_eq!(first.event_hash, second.event_hash, "{}", case.name);
+            assert_eq!(first.event_hash, clockless.event_hash, "{}", case.name);
         }
     }
 
@@ -311,7 +313,7 @@ mod tests {
     /// tests has every scheme in it, and one more would take minutes to compile. Each case is run
     /// with its requests and with twice as many, and it prints how many flash operations these
     /// were. With `FTLKIT_CASES`, only cases run that have one of its lines in their names. Three
-    /// run without the breakdown of waiting, too.
+    /// run without the breakdown of waiting and without a clock, too.
     #[test]
     #[ignore = "benches/instructions.py runs it"]
     fn count_operations() {
@@ -320,9 +322,10 @@ mod tests {
         let without =
             ["page, 32 GiB, zipf 0.99", "dftl, 32 GiB, 10 % CMT, zipf 0.99", "fast, 4 GiB, 3 % log, zipf 0.99"];
         for case in CASES.iter().filter(|case| is_asked(case.name)) {
-            for waiting in [true, false].into_iter().take(1 + usize::from(without.contains(&case.name))) {
-                let [few, many] = [1, 2].map(|times| case.run_small(times, waiting).expect(case.name));
-                println!("operations {few} {many} {}{}", case.name, if waiting { "" } else { ", without waiting" });
+            let runs = RUNS.into_iter().zip(["", ", without waiting", ", without a clock"]);
+            for (run, words) in runs.take(if without.contains(&case.name) { 3 } else { 1 }) {
+                let [few, many] = [1, 2].map(|times| case.run_small(times, run).expect(case.name));
+                println!("operations {few} {many} {}{words}", case.name);
             }
         }
     }

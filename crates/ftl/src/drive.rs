@@ -164,6 +164,16 @@ impl<D: Device> Drive<D> {
         self.mapping.observes_responses()
     }
 
+    /// Whether what it does depends on time; see [`Mapping::decides_by_time`].
+    pub fn decides_by_time(&self) -> bool {
+        self.mapping.decides_by_time()
+    }
+
+    /// Whether it does anything in idle time.
+    pub fn uses_idle_time(&self) -> bool {
+        self.mapping.uses_idle_time()
+    }
+
     /// A read or write of the host has ended, so long after it began.
     pub fn on_response(&mut self, request: &Request, response: Nanos) {
         self.mapping.on_response(request, response);

@@ -67,12 +67,23 @@ use ftl::{AnyDevice, ConfigError, Entry, Scheme};
 
 pub use ftl::registry::{register_buffer, register_wear_policy};
 
-/// What builds a mapping for both types of devices that ftlkit's shells have: the one that studies
-/// run on, and that of all others. It is implemented for whatever does.
-pub trait BuildsEverywhere: MappingBuilder<sim::SimulatedDevice> + MappingBuilder<AnyDevice> + Clone + 'static {}
+/// What builds a mapping for the types of devices that ftlkit's shells have: those that studies run
+/// on, with a clock and without, and that of all others. It is implemented for whatever does.
+pub trait BuildsEverywhere:
+    MappingBuilder<sim::SimulatedDevice>
+    + MappingBuilder<sim::ClocklessDevice>
+    + MappingBuilder<AnyDevice>
+    + Clone
+    + 'static
+{
+}
 
 impl<B> BuildsEverywhere for B where
-    B: MappingBuilder<sim::SimulatedDevice> + MappingBuilder<AnyDevice> + Clone + 'static
+    B: MappingBuilder<sim::SimulatedDevice>
+        + MappingBuilder<sim::ClocklessDevice>
+        + MappingBuilder<AnyDevice>
+        + Clone
+        + 'static
 {
 }
 
@@ -105,5 +116,8 @@ pub fn replace_built(entry: Entry, builder: impl BuildsEverywhere) -> Result<(),
 }
 
 fn everywhere(entry: Entry, builder: impl BuildsEverywhere) -> MappingRegistration {
-    MappingRegistration::new(entry).on::<sim::SimulatedDevice>(builder.clone()).on::<AnyDevice>(builder)
+    MappingRegistration::new(entry)
+        .on::<sim::SimulatedDevice>(builder.clone())
+        .on::<sim::ClocklessDevice>(builder.clone())
+        .on::<AnyDevice>(builder)
 }

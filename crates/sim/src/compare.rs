@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use crate::control::{Control, Order};
 use crate::error::{Fault, FtlBug, Halt, SetupError, SimError, Stage};
+use crate::host::clock::refuse_asking;
 use crate::host::experiment::{Experiment, Plan};
 use crate::host::precondition::effort;
 use crate::host::run::run;
@@ -40,11 +41,14 @@ pub fn run_study(study: &Study, control: &Control) -> Result<Results, SimError> 
 /// # Errors
 /// As [`run_study`], or the file cannot be written.
 pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) -> Result<Results, SimError> {
-    let experiment = match prepare(study, control) {
+    let mut experiment = match prepare(study, control) {
         Ok(experiment) => experiment,
         Err(SetupError::Input(error)) => return Err(error),
         Err(SetupError::Stopped) => return Ok(nothing(study)),
     };
+    if log.is_some() {
+        experiment.log_requests()?;
+    }
     let log = log.map(Log::new).transpose()?;
     announce(&experiment, control);
     let first_failed = AtomicUsize::new(usize::MAX);
@@ -63,6 +67,7 @@ pub fn run_study_logged(study: &Study, control: &Control, log: Option<&Path>) ->
             Ok(result) => runs.push(result),
             Err(Halt::Stopped) => {}
             Err(Halt::Input(error)) => return Err(error),
+            Err(Halt::AskedOfTime(what)) => return Err(refuse_asking(plan, what)),
             Err(Halt::Fault(stage, fault)) => return Err(blame(&experiment, plan, stage, fault)),
         }
     }
@@ -143,7 +148,7 @@ fn run_one(
         Ok(part) => run(experiment, plan, part, &preparing, &control.reporter(measuring, order)),
         Err(error) => Err(Halt::Input(error)),
     };
-    if matches!(outcome, Err(Halt::Fault(..) | Halt::Input(_))) {
+    if matches!(outcome, Err(Halt::Fault(..) | Halt::Input(_) | Halt::AskedOfTime(_))) {
         order.fail();
     }
     outcome.map(|result| RunResult { wall_s: begun.elapsed().as_secs_f64(), ..result })

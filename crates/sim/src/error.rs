@@ -168,6 +168,8 @@ pub(crate) enum Halt {
     Stopped,
     /// The workload or the study is at fault.
     Input(SimError),
+    /// There is no clock, and the translation layer asked of time: what.
+    AskedOfTime(&'static str),
     /// The translation layer failed, and where.
     Fault(Stage, Fault),
 }

@@ -40,7 +40,7 @@ pub use result::{
     SpareFacts, SpreadTicks, StoredPages, StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations,
     TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
-pub use setup::device::{Device, SimulatedDevice};
+pub use setup::device::{ClocklessDevice, Device, SimulatedDevice};
 pub use setup::device_keys::pslc_setting;
 pub use setup::presets::{DEFAULT_PRESET, Preset, preset, presets};
 pub use setup::slice::device_bytes;

@@ -87,8 +87,9 @@ pub struct RunResult {
     pub requests: RequestCounts,
     /// Requests at the beginning that were served and not measured.
     pub skipped_requests: u64,
-    /// When the last request was done, counted from when the first measured one arrived.
-    pub simulated_ns: u64,
+    /// When the last request was done, counted from when the first measured one arrived; null
+    /// without a clock, as every time of the run.
+    pub simulated_ns: Option<u64>,
     /// Seconds that the simulation took.
     pub wall_s: f64,
     /// Wall-clock time of the measured part, without preparation and verification, in seconds.
@@ -129,8 +130,8 @@ pub struct RunResult {
     /// Flash operations by cause and kind; those that occur.
     pub operations: Vec<OperationCount>,
     /// Time of requests on the controller's RAM and registers, summed; part of responses, but no
-    /// flash operation.
-    pub controller_ns: u64,
+    /// flash operation. Null without a clock.
+    pub controller_ns: Option<u64>,
     /// Events inside the scheme, by name; all of them.
     pub notes: BTreeMap<&'static str, u64>,
     /// Hits ÷ look-ups of the mapping cache.
@@ -157,8 +158,8 @@ pub struct RunResult {
     /// Shares of the time for which dies and channels were busy.
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub utilisation: Utilisation,
-    /// What was asked, and what the device can bear.
-    pub load: LoadFacts,
+    /// What was asked, and what the device can bear; null without a clock.
+    pub load: Option<LoadFacts>,
     /// What a read or write waited for: mean nanoseconds a request, by the cause of the operations
     /// that held its die or channel; causes of nothing are left out. Null where the study did not
     /// ask (`run.waiting`).
@@ -202,8 +203,8 @@ pub struct OperationCount {
     pub op: &'static str,
     /// How many operations.
     pub count: u64,
-    /// Their service times, summed, in nanoseconds.
-    pub time_ns: u64,
+    /// Their service times, summed, in nanoseconds; null without a clock.
+    pub time_ns: Option<u64>,
 }
 
 /// Merges by kind.
@@ -255,9 +256,9 @@ impl From<Footprint> for FootprintFacts {
     }
 }
 
-/// Mean busy shares, from the first request (also of those that were not measured) to the last
-/// operation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Mean busy shares, null without a clock, from the first request (also of those that were not
+/// measured) to the last operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Utilisation {
     /// Of dies; with serial pricing of the one resource.
     pub dies: Option<f64>,
@@ -274,8 +275,8 @@ pub struct Utilisation {
 pub struct Series {
     /// Requests done so far.
     pub request: Vec<u64>,
-    /// Completion of the last of them.
-    pub time_ns: Vec<u64>,
+    /// Completion of the last of them; null without a clock.
+    pub time_ns: Vec<Option<u64>>,
     /// Mean response of the interval's reads and writes.
     pub mean_response_ns: Vec<Option<f64>>,
     /// Write amplification of the interval.
@@ -296,4 +297,12 @@ pub struct Series {
     pub buffer_hit_ratio: Vec<Option<f64>>,
     /// The scheme's gauges at the point.
     pub gauges: BTreeMap<&'static str, Vec<f64>>,
+}
+
+impl Series {
+    /// That of a run without a clock.
+    pub(crate) fn without_times(mut self) -> Self {
+        self.time_ns.fill(None);
+        self
+    }
 }

@@ -116,7 +116,7 @@ class Answer:
 
         A life that was not asked for is told only if that of the advised stack is known.
         """
-        wanted = [self.query.response, "write_amplification", "life_bytes"]
+        wanted = list(dict.fromkeys((self.query.response, "write_amplification", "life_bytes")))
         if self.query.goal != "life" and self.advised.measured.mean("life_bytes") is None:
             wanted.pop()
         return [metric for metric in wanted if any(metric in stack.fronts for stack in self.stacks)]
@@ -313,7 +313,8 @@ def _mean_beside(query: Query, best: Measured, reference: Measured) -> str:
     """The mean response, where another goal was asked for and it is much worse."""
     name = "response_mean_ns"
     costs = [measured.point([name]).costs.get(name) for measured in (best, reference)]
-    if query.metric == name or costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= MARGIN:
+    is_told = query.keeps_time and query.metric != name
+    if not is_told or costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= MARGIN:
         return ""
     mine, its = (phrasing.text(name, measured) for measured in (best, reference))
     return f"; but its mean response is {mine}, and that of {REFERENCE} is {its}"
@@ -413,7 +414,7 @@ def _besides(
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
     sentences += _not_best(best, beside.leaders)
-    for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification")):
+    for name in query.besides:
         if name != metric:
             sentences += _also(name, best, reference)
     return [*sentences, *_buffer(best)]
@@ -440,7 +441,7 @@ def _leaders_beside(query: Query, best: Measured, others: Mapping[str, Measured]
     """By metrics that are not the goal the best stack, where the advised one is clearly worse."""
     keeping_up = [other for other in others.values() if other.is_behind <= best.is_behind]
     leaders = {}
-    for name in dict.fromkeys((query.response, "response_mean_ns", "write_amplification", "life_bytes")):
+    for name in (*query.besides, "life_bytes"):
         known = [other for other in keeping_up if other.mean(name) is not None]
         leader = leading(name, known)
         if name == query.metric or leader is None or leader is best or best.mean(name) is None:

@@ -30,6 +30,9 @@ def command(query: Query, result: SearchResult, names: list[str], *, is_held_out
         if rung.precondition:
             options["precondition"] = rung.precondition
         skip, seeds = rung.requests // WARM_UP, 1
+    if not query.keeps_time and options.get("clock") is not False:
+        options.pop("clock", None)
+        options["settings"] = [*options.get("settings", ()), "run.clock=auto"]
     stacks = ",".join(dict.fromkeys(map(as_typed, names)))
     typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
     return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
@@ -44,6 +47,8 @@ def _typed(query: Query, options: Options) -> list[str]:
             typed += [word for setting in options["settings"] for word in ("--set", setting)]
         elif value is True:
             typed.append(flag)
+        elif value is False:
+            typed += ["--no-clock"] if name == "clock" else []
         elif isinstance(value, (list, tuple)):
             typed += [word for item in value for word in (flag, str(item))]
         elif name != "title":

@@ -102,7 +102,7 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     sentences = []
     ram = best.mean("ram_bytes") or 0.0
     if query.ram_bytes is None and query.goal != "ram" and ram >= _ALL * _most_ram(result, best.stack):
-        better = "faster" if query.metric == query.response else "better"
+        better = "faster" if query.metric == query.response and query.keeps_time else "better"
         sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
     lost = lost_in_a_cut(best.stack)
     if not lost:

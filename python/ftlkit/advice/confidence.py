@@ -148,7 +148,7 @@ def _of(stacks: list[str], result: SearchResult) -> str:
 def _is_worn(measured: Measured) -> bool:
     """Whether the device wore out before anything was measured."""
     return "the device wore out" in measured.error or any(
-        row["end_of_life_request"] is not None and row["response_mean_ns"] is None for row in measured.rows
+        row["end_of_life_request"] is not None and not row["requests"] for row in measured.rows
     )
 
 
@@ -165,7 +165,7 @@ def _likeness(query: Query, result: SearchResult) -> list[str]:
     compared = " and ".join(
         f"{phrasing.named(metric)} {phrasing.value(metric, phrasing.of(metric, measured))} "
         f"(on the whole searched part {phrasing.value(metric, phrasing.of(metric, result.whole))})"
-        for metric in (query.response, "write_amplification")
+        for metric in dict.fromkeys((query.response, "write_amplification"))
         if phrasing.of(metric, result.whole) is not None
     )
     unlike = ""

@@ -244,7 +244,8 @@ class Runner:
         chosen: study.Options = {**self._query.options, **more}  # type: ignore[typeddict-item] # options that a study has
         plan = plans.from_options([self._query.workload], stacks, self._query.device, chosen)
         layers = [study.scheme(stack) | {"label": stack} for stack in stacks]
-        return replace(plan, study=plan.study | {"ftl": layers})
+        plan = replace(plan, study=plan.study | {"ftl": layers})
+        return plan if self._query.keeps_time else plans.without_clock(plan)
 
     def _run(self, plan: plans.Plan) -> dict[str, Measured]:
         try:
@@ -255,7 +256,9 @@ class Runner:
 
     def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
         measured: dict[str, Measured] = {}
-        for row in done.rows:
+        for run in done.rows:
+            # Whether it keeps up is known of none where it is not known of all.
+            row = run if self._query.keeps_time else run | {"is_overloaded": None}
             earlier = measured.get(row["label"], Measured(row["label"], []))
             made = (
                 replace(earlier, rows=[*earlier.rows, row])

@@ -58,6 +58,9 @@ GOALS = {
     "ram": Goal("response_mean_ns", "the least RAM with a mean response time at most 10 % above the best one found"),
 }
 
+CLOCKLESS = ("wa", "life")
+"""Goals that need no time."""
+
 FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
 """What RAM can be set against."""
 
@@ -72,7 +75,7 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 
 MOST_SEEDS = 100
 
-_OWN = {"run.skip": "the held-out part", "workload.requests": "--requests", "seed": "--seed"}
+_OWN = {"run.skip": "the held-out part", "workload.requests": "--requests", "seed": "--seed", "run.clock": "--clock"}
 """Keys of a study that the search sets itself, and by what."""
 
 
@@ -102,14 +105,28 @@ class Query:
         return GOALS[self.goal].metric
 
     @property
+    def keeps_time(self) -> bool:
+        """Whether runs have a clock: for goals that need times, and where it is asked for."""
+        asked = self.options.get("clock")
+        return self.goal not in CLOCKLESS if asked is None else asked is True
+
+    @property
     def response(self) -> str:
-        """The response time that is told."""
+        """The response time that is told; without a clock what stands for it."""
+        if not self.keeps_time:
+            return "write_amplification"
         return self.metric if self.goal == "p99" else "response_mean_ns"
+
+    @property
+    def besides(self) -> list[str]:
+        """The metrics that are told beside the goal's."""
+        times = ["response_mean_ns"] if self.keeps_time else []
+        return list(dict.fromkeys((self.response, *times, "write_amplification")))
 
     @property
     def metrics(self) -> list[str]:
         """The metrics of the fronts by which stacks are sifted."""
-        metrics = [self.response, "write_amplification"]
+        metrics = list(dict.fromkeys((self.response, "write_amplification")))
         return [*metrics, "life_bytes"] if self.goal == "life" else metrics
 
     def check(self) -> None:
@@ -127,6 +144,9 @@ class Query:
                 "--ftl: no translation layer is named. Give at least one, for example page,dftl, or leave --ftl out "
                 "to have all of them tried."
             )
+        if not self.keeps_time and self.goal not in CLOCKLESS:
+            goals = " or ".join(f"--goal {goal}" for goal in CLOCKLESS)
+            raise UserError(f"--no-clock: --goal {self.goal} compares response times. Leave it out, or take {goals}.")
         if "skip" in self.options:
             raise UserError("skip: the search sets it itself, for warm-ups and for the held-out part. Leave it out.")
         if self.ram_bytes is not None and self.ram_bytes < 1:

@@ -339,7 +339,7 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
 
 def _held_out(stacks: list[Measured]) -> str:
     """What became of the stacks of a mapping that were run on the held-out part."""
-    if any(measured.mean("response_mean_ns") is not None for measured in stacks):
+    if any(row["requests"] for measured in stacks for row in measured.rows):
         return "measured on the held-out part"
     failed = next((measured.error for measured in stacks if measured.error), "")
     return f"failed on the held-out part: {failed}" if failed else "nothing was measured on the held-out part"
@@ -361,7 +361,8 @@ def _reason(query: Query, result: SearchResult, rung: Rung, stacks: list[str]) -
     slower = distance(rung.tried[nearest].point([query.response]), points, query.response)
     if slower <= 1:
         return f"another takes less RAM and does as well ({nearest})"
-    return f"beaten: {nearest} has {units.factor(slower)} the response of another with no more RAM"
+    figure = "response" if query.keeps_time else "write amplification"
+    return f"beaten: {nearest} has {units.factor(slower)} the {figure} of another with no more RAM"
 
 
 def _nothing(rung: Rung, stacks: list[str]) -> str:

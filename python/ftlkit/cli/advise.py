@@ -41,7 +41,8 @@ _REASONS = 3
 
 
 @options.with_options(
-    "capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "in_use", "daily_writes", "seed"
+    *("capacity", "requests", "repeat", *options.READING, *options.HOST, "precondition", "in_use", "daily_writes"),
+    *("clock", "seed"),
 )
 def advise(
     workload: options.Workload,

@@ -141,7 +141,7 @@ def run(
 @options.with_options(of=Outputs, into="files")
 @options.with_options(
     *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
-    *("in_use", "daily_writes", "memory_limit", "samples", "seed", "verify", "classes", "title"),
+    *("in_use", "daily_writes", "memory_limit", "samples", "seed", "verify", "clock", "classes", "title"),
 )
 def compare(
     workload: options.Workload,

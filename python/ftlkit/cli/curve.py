@@ -99,7 +99,9 @@ def cache(
 
 
 @app.command("spare", cls=Command)
-@options.with_options(*_SWEPT[:4], *options.READING, *options.HOST, "precondition", "seed", precondition="steady")
+@options.with_options(
+    *_SWEPT[:4], *options.READING, *options.HOST, "precondition", "clock", "seed", precondition="steady"
+)
 def spare(
     workload: options.Workload,
     ftl: Annotated[str, option("Translation layers, by commas.", "NAMES")] = "page",
@@ -117,7 +119,7 @@ def spare(
     from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
 
     made = plans.from_options([workload], ftl, device, chosen)
-    made = plans.with_more(made, [values.axis(spares.KEY, spares_, "--spares")], seeds)
+    made = plans.with_more(plans.without_clock(made), [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *stored(store)])
     check_pages(report=report)
     result_store = Store(store, create=True, lazily=True)

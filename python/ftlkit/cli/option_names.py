@@ -64,6 +64,8 @@ def _of_option(key: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> 
     value = given.get(option)
     if value is None or option not in flags:
         return ""
+    if value is False:
+        return f"--no-{option}" if option == "clock" else ""
     texts: Iterable[object] = value if isinstance(value, list) else [value]
     return " ".join(f"{flags[option]} {text}" for text in texts)
 

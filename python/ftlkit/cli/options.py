@@ -139,7 +139,10 @@ def with_options(
 
         def take(**values: Any) -> None:  # noqa: ANN401 - as the command and typer agree
             chosen = {parameter.name: values.pop(parameter.name) for parameter in shared}
-            command(**values, **{into: given(**chosen)})
+            # A switch with two names has no default, so that either of them is a choice.
+            switched = {parameter.name for parameter in shared if parameter.default is None}
+            off = {name: False for name in switched if chosen[name] is False}
+            command(**values, **{into: given(**chosen) | off})
 
         parameters = [
             each.replace(kind=Parameter.KEYWORD_ONLY)
@@ -165,6 +168,8 @@ def _parameter(name: str, kind: Any, words: Any, defaults: dict[str, object]) ->
 def _typed(kind: Any) -> Any:  # noqa: ANN401 - a type
     """What a command takes for what a function takes: one type, and texts for several."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if bool in kinds[:-1]:
+        return bool | None
     if any(get_origin(one) in (Mapping, Sequence) for one in kinds):
         return list[str] | None
     return next((taken | None for taken in (Path, str, float, int) if taken in kinds), kind)

@@ -12,7 +12,7 @@ from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
 from ftlkit.report.facts import intro
-from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, WEAR, classes, columns, ram, responses, wear
+from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, classes, columns, ram, responses, wear, wear_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,8 @@ def show(results: Results, console: Console) -> None:
         console.print(units.typed(line))
     if runs:
         console.print(_runs(runs).fitted(console))
-        _section(console, "Response times", _chosen(responses(results), "kind", [*RESPONSES], _RESPONSES, RESPONSES))
+        if times := responses(results):
+            _section(console, "Response times", _chosen(times, "kind", [*RESPONSES], _RESPONSES, RESPONSES))
         if parts := ram(results):
             rows = [Row("", row["label"], row["cells"]) for row in parts]
             _section(console, "RAM: what it is made of", AdaptiveTable(("", "FTL"), [*RAM], rows))
@@ -43,7 +44,7 @@ def show(results: Results, console: Console) -> None:
             _section(
                 console,
                 "Wear: erases of a block, and what levelling took",
-                AdaptiveTable(("", "FTL"), [*WEAR.values()], rows),
+                AdaptiveTable(("", "FTL"), [*wear_columns(results).values()], rows),
             )
     if known := life.rows(results):
         rows = [Row("", row["label"], row["cells"]) for row in known]

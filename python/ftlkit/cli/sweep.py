@@ -42,7 +42,7 @@ _MOST_LINES = 40
 
 @options.with_options(
     *("capacity", "settings", "requests", "repeat", *options.READING, *options.HOST, "skip", "precondition"),
-    *("in_use", "daily_writes", "samples", "seed", "verify", "title"),
+    *("in_use", "daily_writes", "samples", "seed", "verify", "clock", "title"),
 )
 def sweep(
     workloads: Annotated[

@@ -92,8 +92,9 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
     ]
     models = {point.spare: point.model for point in points}
     rows += [{"line": model, "x": spare, "mean": value, "low": value, "high": value} for spare, value in models.items()]
+    clock = "" if any(point.has_clock for point in points) else ", without a clock"
     return Drawing(
-        f"Write amplification over spare on {workload}",
+        f"Write amplification over spare on {workload}{clock}",
         [
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",

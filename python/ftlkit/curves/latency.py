@@ -211,5 +211,7 @@ def planned(
     if device is not None and "," in device:
         raise UserError(f"--device {device}: a curve is of one device. Give one name.")
     made = plans.from_options([workload], ftls, device, options)
+    if (clock := made.study.get("run", {}).get("clock", True)) is not True:
+        raise UserError(f"run.clock = {clock}: a curve over load or depth is of times. Leave it out.")
     host = {key: value for key, value in made.study.get("host", {}).items() if key not in _SET_BY_CURVES}
     return plans.with_more(replace(made, study=made.study | {"host": host}), [], seeds)

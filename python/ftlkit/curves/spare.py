@@ -29,6 +29,7 @@ class Measured:
     """Greedy victims under uniform writes of single pages, with no block kept free."""
     slice_bytes: int | None
     """Of the slice that stood for the device, if one did."""
+    has_clock: bool
 
 
 def measured(done: Sweep) -> list[Measured]:
@@ -39,7 +40,9 @@ def measured(done: Sweep) -> list[Measured]:
         if amplification is not None:
             device = json.loads(group.rows[0]["document"])["device"]
             part = device.get("slice_bytes")
-            points.append(Measured(group.label, group.varied[KEY], amplification, _model(device), part))
+            has_clock = any(row["simulated_ns"] is not None for row in group.rows)
+            spare = group.varied[KEY]
+            points.append(Measured(group.label, spare, amplification, _model(device), part, has_clock))
     if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
     return points

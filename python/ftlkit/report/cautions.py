@@ -10,6 +10,7 @@ from ftlkit._util.lookup import several
 from ftlkit.report.load import arrives_in_steps, fifths, is_overloaded, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
+from ftlkit.results.derived import has_clock
 from ftlkit.results.outcome import device_of, simulated_bytes
 
 if TYPE_CHECKING:
@@ -221,11 +222,13 @@ def _unwritten(results: Outcome) -> dict[str, Any] | None:
     lowest, highest = (units.share(end(shares)) for end in (min, max))
     filled, trims = all(run["precondition"] for run in runs), any(run["requests"]["trim"] for run in runs)
     held = "had been trimmed" if filled and trims else "had never been written"
-    largely = "read times are largely those of an empty device"
+    largely = ": read times are largely those of an empty device"
+    hardly = ": such reads take hardly any time"
+    effect = largely if max(shares) >= LARGELY else hardly
     return {
         "span": lowest if lowest == highest else f"{lowest} to {highest}",
         "held": f"{held} or had been trimmed" if trims and not filled else held,
-        "effect": largely if max(shares) >= LARGELY else "such reads take hardly any time",
+        "effect": effect if any(map(has_clock, runs)) else "",
         "way": "" if filled else f" Fill the device first ({STEPS['fill']}).",
     }
 
@@ -389,7 +392,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "unwritten",
         _unwritten,
-        "{span} of page reads found a page that {held}, and read no flash: {effect}.{way}",
+        "{span} of page reads found a page that {held}, and read no flash{effect}.{way}",
         of_many="Reads found pages that had never been written, or had been trimmed, and cost nothing. Against the "
         "first, fill the device ({fill})",
     ),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
+from ftlkit.results.derived import has_clock
 from ftlkit.results.outcome import device_of
 from ftlkit.study.keys import keys_of
 
@@ -101,18 +102,33 @@ def _shown(key: str, value: object) -> str:
 def _host(document: Document) -> list[str]:
     study = document["study"]
     host = study.get("host", {})
-    loop = {
-        "closed": f"closed loop, {host.get('queue_depth')} requests at once",
-        "threads": "threads: requests arrive at the workload's own times, and each stream has at most "
-        f"{host.get('queue_depth')} outstanding",
-    }.get(host.get("loop", ""), "open loop: requests arrive at the workload's own times")
     lines = [
-        loop,
+        f"{_loop(host)}{clockless(document)}",
         preparation(document),
         f"seed {study.get('seed')}",
         _proved(document),
     ]
     return [*lines, f"ftlkit {document['ftlkit']}"]
+
+
+def clockless(document: Document) -> str:
+    """Behind a comma, that runs have no clock, and which if others have one."""
+    runs = document["runs"]
+    without = [run["label"] for run in runs if not has_clock(run)]
+    if not runs and document["study"].get("run", {}).get("clock", True) is not True:
+        return ", without a clock"
+    if not without:
+        return ""
+    return ", without a clock" + (f": {', '.join(without)}" if len(without) < len(runs) else "")
+
+
+def _loop(host: Json) -> str:
+    """How requests come."""
+    return {
+        "closed": f"closed loop, {host.get('queue_depth')} requests at once",
+        "threads": "threads: requests arrive at the workload's own times, and each stream has at most "
+        f"{host.get('queue_depth')} outstanding",
+    }.get(host.get("loop", ""), "open loop: requests arrive at the workload's own times")
 
 
 def preparation(document: Document) -> str:
@@ -166,7 +182,7 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
     """
     if given is not None:
         document = _as_given(document, given)
-    prepared = preparation(document)
+    prepared = preparation(document) + clockless(document)
     lines = (
         device_line(document),
         slice_line(document),

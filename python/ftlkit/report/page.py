@@ -46,13 +46,13 @@ def page(results: Outcome) -> str:
         verdict=verdict(results),
         results=tables.runs(results),
         operations=tables.operations(results),
-        operation_columns=tables.OPERATIONS,
+        operation_columns=tables.operation_columns(results),
         responses=tables.responses(results),
         response_columns=tables.RESPONSES,
         parts_of_responses=tables.parts(results),
         wear=tables.wear(results),
-        wear_columns=tables.WEAR,
-        wear_meanings=[METRICS[name].meaning for name in tables.WEAR],
+        wear_columns=tables.wear_columns(results),
+        wear_meanings=[METRICS[name].meaning for name in tables.wear_columns(results)],
         life=life.rows(results),
         life_columns=life.COLUMNS,
         footprints=tables.footprints(results),
@@ -77,9 +77,9 @@ def _downs(results: Outcome) -> Json:
     """The tables with a column per run, for narrow screens."""
     return {
         "responses": tables.down(tables.responses(results), [*tables.RESPONSES.values()], "kind"),
-        "wear": tables.down(tables.wear(results), [*tables.WEAR.values()]),
+        "wear": tables.down(tables.wear(results), [*tables.wear_columns(results).values()]),
         "life": tables.down(life.rows(results), life.COLUMNS),
-        "operations": tables.down(tables.operations(results), tables.OPERATIONS, "cause"),
+        "operations": tables.down(tables.operations(results), tables.operation_columns(results), "cause"),
         "classes": tables.down(tables.classes(results), tables.CLASS_COLUMNS, "name"),
     }
 

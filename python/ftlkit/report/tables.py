@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._util import units
 from ftlkit.report.causes import cause_name
 from ftlkit.results.columns import COLUMNS, METRICS, TAIL
-from ftlkit.results.derived import CLASSES, buffer_ram, program_buffer, waiting
+from ftlkit.results.derived import CLASSES, buffer_ram, has_clock, program_buffer, waiting
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def columns(runs: list[Run]) -> list[Metric]:
 
 
 def _is_shown(metric: Metric, runs: list[Run]) -> bool:
+    if not any(map(has_clock, runs)) and all(metric.value(run) is None for run in runs):
+        return False
     return not metric.when or any((METRICS[metric.when].value(run) or 0) > 0 for run in runs)
 
 
@@ -137,22 +139,25 @@ def ram(results: Outcome) -> list[Json]:
     ]
 
 
-OPERATIONS = ("reads", "programs", "erases", "flash time")
-"""Headings of the cells of `operations`."""
+def operation_columns(results: Outcome) -> list[str]:
+    """Headings of the cells of `operations`."""
+    return ["reads", "programs", "erases", *(["flash time"] if any(map(has_clock, results.document["runs"])) else [])]
 
 
 def operations(results: Outcome) -> list[Json]:
     """Counts of flash operations: one row per run and cause."""
-    rows = []
+    rows, many = [], len(operation_columns(results))
     for run in results.document["runs"]:
         causes = dict.fromkeys(operation["cause"] for operation in run["operations"] if operation["count"])
         for cause in causes:
             counts = {
                 operation["op"]: operation["count"] for operation in run["operations"] if operation["cause"] == cause
             }
-            time_ns = sum(operation["time_ns"] for operation in run["operations"] if operation["cause"] == cause)
+            times = [operation["time_ns"] for operation in run["operations"] if operation["cause"] == cause]
+            time_ns = sum(time or 0 for time in times) if has_clock(run) else None
             cells = [units.count(counts.get(op, 0)) for op in ("read", "program", "erase")]
-            rows.append({"label": run["label"], "cause": cause_name(cause), "cells": [*cells, units.duration(time_ns)]})
+            cells = [*cells, units.duration(time_ns)][:many]
+            rows.append({"label": run["label"], "cause": cause_name(cause), "cells": cells})
     return rows
 
 
@@ -199,10 +204,17 @@ WEAR: dict[str, str] = {
 """Metrics of the table of wear with their headings: erases of a block, then what levelling took."""
 
 
+def wear_columns(results: Outcome) -> dict[str, str]:
+    """Those of `WEAR` that runs of results have."""
+    has_clocks = any(map(has_clock, results.document["runs"]))
+    return {name: heading for name, heading in WEAR.items() if has_clocks or name != "levelling_time_share"}
+
+
 def wear(results: Outcome) -> list[Json]:
-    """How evenly blocks wore, and what levelling took: one row per run with erases, as `WEAR`."""
+    """How evenly blocks wore, and what levelling took: a row per run with erases."""
+    names = wear_columns(results)
     return [
-        {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in WEAR]}
+        {"label": run["label"], "cells": [METRICS[name].text(METRICS[name].value(run)) for name in names]}
         for run in results.document["runs"]
         if run["erases"]["total"]
     ]

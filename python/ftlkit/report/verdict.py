@@ -19,7 +19,7 @@ from ftlkit.report.rules import brief, listed
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
-from ftlkit.results.derived import buffer_ram
+from ftlkit.results.derived import buffer_ram, has_clock
 from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Verdict:
 
 def verdict(results: Outcome) -> Verdict:
     """Draw the verdict from the numbers."""
+    if any(not has_clock(run) for run in results.document["runs"]):
+        return _counted(results)
     measured = [run for run in results.document["runs"] if run["response_ns"]["all"]["count"]]
     if results.labels and not measured:
         return Verdict("No read or write was replayed, so there are no response times to compare.")
@@ -112,6 +114,47 @@ def verdict(results: Outcome) -> Verdict:
         lives(results),
         cautions(results),
     )
+
+
+def _counted(results: Outcome) -> Verdict:
+    """The verdict by write amplification, where some run has no clock."""
+    runs = results.document["runs"]
+    known = sorted((run for run in runs if run["write_amplification"] is not None), key=_amplification)
+    others = [run for run in runs if run["write_amplification"] is None]
+    first = [*known, *others][0]
+    headline = "The host wrote nothing, so there is no write amplification to compare."
+    served = [run for run in runs if run["requests"]["read"] + run["requests"]["write"]]
+    return Verdict(
+        (_least_amplification(known) if known else headline) + _reservation(results, served),
+        work=[work(run) for run in [*known, *others]],
+        costs=[
+            *(_costs([*known, *others], []) if len(runs) > 1 else [_ram_alone(first)]),
+            *_buffers(runs),
+            *_mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
+        ],
+        wear=evenness(runs),
+        life=lives(results),
+        cautions=cautions(results),
+    )
+
+
+def _least_amplification(runs: list[Run]) -> str:
+    """Who has the least write amplification of these runs, by ascending write amplification."""
+    texts = [METRICS["write_amplification"].text(_amplification(run)) for run in runs]
+    level = [run for run in runs if _amplification(run) <= CLOSE * _amplification(runs[0])]
+    if len(runs) == 1:
+        return f"{runs[0]['label']} has a write amplification of {texts[0]}."
+    last = texts[len(level) - 1]
+    ends = last if last == texts[0] else f"{texts[0]} {_to(level)} {last}"
+    if len(level) == len(runs):
+        return f"{names(runs)} are level in write amplification ({ends})."
+    if len(level) > 1:
+        return f"{names(level)} have the least write amplification: {ends}, against up to {texts[-1]}."
+    return f"{runs[0]['label']} has the least write amplification: {texts[0]}, against up to {texts[-1]}."
+
+
+def _amplification(run: Run) -> float:
+    return run["write_amplification"] or 0.0
 
 
 def ranked(runs: list[Run]) -> tuple[list[Run], list[Run]]:
@@ -312,11 +355,12 @@ def _buffers(runs: list[Run]) -> list[str]:
 
 def _mounts(runs: list[Run], *, of_slice: bool) -> list[str]:
     """The cost of a mount after a power cut, for verified runs; older results have none."""
-    times = [
-        f"{run['label']} {units.duration(mount['time_ns'])} ({units.count(mount['reads'])} page reads)"
-        for run in runs
-        if (mount := run.get("mount"))
-    ]
+    times = []
+    for run in runs:
+        if mount := run.get("mount"):
+            reads = f"{units.count(mount['reads'])} page reads"
+            took = reads if mount["time_ns"] is None else f"{units.duration(mount['time_ns'])} ({reads})"
+            times.append(f"{run['label']} {took}")
     part = " the simulated slice, less than the drive," if of_slice else ""
     return [f"Mounting{part} after a power cut takes {', '.join(times)}."] if times else []
 

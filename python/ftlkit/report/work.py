@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.report.causes import cause_name
-from ftlkit.results.derived import merges, time_by_cause
+from ftlkit.report.palette import CAUSE_COLOURS
+from ftlkit.results.derived import has_clock, merges, time_by_cause
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -24,6 +25,8 @@ COPYING = ("collection", "merge", "relocation", "padding")
 
 def work(run: Run) -> str:
     """How a run's flash time divides: host pages, and the largest other cause with its counts."""
+    if not has_clock(run):
+        return f"{run['label']}: {_counted(run)}."
     times = time_by_cause(run)
     total = sum(times.values())
     if not total:
@@ -36,14 +39,24 @@ def work(run: Run) -> str:
     return f"{text} and {units.share(rest[largest] / total)} on {_described(run, largest)}."
 
 
+def _counted(run: Run) -> str:
+    """The largest cause of flash operations beside the host's, by its pages."""
+    pages = {cause: 0 for cause in CAUSE_COLOURS if cause not in ("host", "precondition")}
+    for operation in run["operations"]:
+        if operation["cause"] in pages and operation["op"] != "erase":
+            pages[operation["cause"]] += operation["count"]
+    largest = max(pages, key=lambda cause: pages[cause])
+    return _described(run, largest) if pages[largest] else "no flash operations but the host's"
+
+
 def _described(run: Run, cause: str) -> str:
     """A cause in words, with its counts, and how long one piece of it takes."""
     counts = {operation["op"]: operation["count"] for operation in run["operations"] if operation["cause"] == cause}
     parts = [_pages(run, cause, counts)]
     pieces = _pieces(run, cause, counts)
     if pieces:
-        duration = units.duration(time_by_cause(run)[cause] / pieces[0])
-        parts.append(f"{units.count(pieces[0])} {pieces[1]} of {duration}")
+        lasting = f" of {units.duration(time_by_cause(run)[cause] / pieces[0])}" if has_clock(run) else ""
+        parts.append(f"{units.count(pieces[0])} {pieces[1]}{lasting}")
     ratio = run["mapping_hit_ratio"]
     if cause == "mapping" and ratio is not None:
         parts.append(f"hit ratio {units.share(ratio)}")

@@ -103,20 +103,37 @@ def time_by_cause(run: Run) -> dict[str, int]:
     """Flash time by cause, in nanoseconds, without that of preparing the device."""
     times: dict[str, int] = {}
     for operation in run["operations"]:
-        if operation["cause"] != "precondition":
+        if operation["cause"] != "precondition" and operation["time_ns"] is not None:
             times[operation["cause"]] = times.get(operation["cause"], 0) + operation["time_ns"]
     return times
 
 
-def flash_time_ns(run: Run) -> int:
-    """Flash time of all causes but preparation."""
-    return sum(time_by_cause(run).values())
+def has_clock(run: Run) -> bool:
+    """Whether a run kept time."""
+    return run["simulated_ns"] is not None
+
+
+def require_clock(run: Run) -> None:
+    """Refuse a figure of time of a run without a clock."""
+    if not has_clock(run):
+        raise UserError(f"{run['label']}: it has no clock, and so no times; set run.clock = true in the study.")
+
+
+def flash_time_s(run: Run) -> float:
+    """Flash time of all causes but preparation, in seconds."""
+    require_clock(run)
+    return sum(time_by_cause(run).values()) / 1e9
+
+
+def flash_time_ns(run: Run) -> int | None:
+    """Flash time of all causes but preparation; null without a clock."""
+    return sum(time_by_cause(run).values()) if has_clock(run) else None
 
 
 def flash_time_per_request_ns(run: Run) -> float | None:
-    """Flash time of all causes, a read or write that was served."""
-    served = run["requests"]["read"] + run["requests"]["write"]
-    return flash_time_ns(run) / served if served else None
+    """Flash time of all causes, a read or write that was served; null without a clock."""
+    served, whole = run["requests"]["read"] + run["requests"]["write"], flash_time_ns(run)
+    return whole / served if served and whole is not None else None
 
 
 def waiting(run: Run) -> dict[tuple[str, str], float]:
@@ -142,15 +159,15 @@ def padding(op: str) -> Callable[[Run], int]:
     return lambda run: caused(run, "padding", op)
 
 
-def levelling_time_ns(run: Run) -> int:
-    """Flash time of what wear levelling asked for."""
-    return time_by_cause(run).get(_LEVELLING, 0)
+def levelling_time_ns(run: Run) -> int | None:
+    """Flash time of what wear levelling asked for; null without a clock."""
+    return time_by_cause(run).get(_LEVELLING, 0) if has_clock(run) else None
 
 
 def levelling_time_share(run: Run) -> float | None:
     """The same, of all flash time but that of preparation."""
     whole = flash_time_ns(run)
-    return levelling_time_ns(run) / whole if whole else None
+    return time_by_cause(run).get(_LEVELLING, 0) / whole if whole else None
 
 
 def refresh_programs(run: Run) -> int:
@@ -169,11 +186,13 @@ def merges(run: Run) -> int | None:
     """Merges of all kinds; null for a scheme that merges without a log over data blocks."""
     counts = run["merges"]
     done = counts["switch"] + counts["partial"] + counts["full"]
-    return None if not done and time_by_cause(run).get("merge") else done
+    has_merged = any(operation["cause"] == "merge" for operation in run["operations"])
+    return None if not done and has_merged else done
 
 
 def merge_cost_ms(run: Run) -> float:
     """Flash time of merges for each log block that left the log, in milliseconds."""
+    require_clock(run)
     return time_by_cause(run).get("merge", 0) / 1e6 / max(run["notes"]["log_victims"], 1)
 
 
@@ -232,7 +251,12 @@ def collection_operations(run: Run) -> int:
 
 def microseconds(kind: str) -> Callable[[Run], float]:
     """Mean response of a kind of requests in microseconds; 0 without any."""
-    return lambda run: (run["response_ns"][kind]["mean"] or 0.0) / 1e3
+
+    def found(run: Run) -> float:
+        require_clock(run)
+        return (run["response_ns"][kind]["mean"] or 0.0) / 1e3
+
+    return found
 
 
 def erases_cv(run: Run) -> float | None:

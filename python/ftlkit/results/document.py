@@ -435,8 +435,10 @@ class MountFacts(TypedDict):
     """Pages programmed."""
     erases: int
     """Block erases."""
-    time_ns: int
-    """From the first operation until requests can be served, in nanoseconds of virtual time."""
+    time_ns: int | None
+    """From the first operation until requests can be served, in nanoseconds of virtual time;
+    null without a clock.
+    """
 
 
 class OperationCount(TypedDict):
@@ -448,8 +450,8 @@ class OperationCount(TypedDict):
     """`read`, `program` or `erase`."""
     count: int
     """How many operations."""
-    time_ns: int
-    """Their service times, summed, in nanoseconds."""
+    time_ns: int | None
+    """Their service times, summed, in nanoseconds; null without a clock."""
 
 
 class PreconditionFacts(TypedDict):
@@ -472,8 +474,8 @@ class Series(TypedDict):
 
     request: list[int]
     """Requests done so far."""
-    time_ns: list[int]
-    """Completion of the last of them."""
+    time_ns: list[int | None]
+    """Completion of the last of them; null without a clock."""
     mean_response_ns: list[float | None]
     """Mean response of the interval's reads and writes."""
     write_amplification: list[float | None]
@@ -587,8 +589,10 @@ class Run(TypedDict):
     """Requests by kind, of those measured."""
     skipped_requests: NotRequired[int]
     """Requests at the beginning that were served and not measured."""
-    simulated_ns: int
-    """When the last request was done, counted from when the first measured one arrived."""
+    simulated_ns: int | None
+    """When the last request was done, counted from when the first measured one arrived; null
+    without a clock, as every time of the run.
+    """
     wall_s: float
     """Seconds that the simulation took."""
     measured_wall_s: NotRequired[float]
@@ -630,9 +634,9 @@ class Run(TypedDict):
     """Pages programmed ÷ pages that host writes touch, as theory and papers count."""
     operations: list[OperationCount]
     """Flash operations by cause and kind; those that occur."""
-    controller_ns: int
+    controller_ns: int | None
     """Time of requests on the controller's RAM and registers, summed; part of responses, but no
-    flash operation.
+    flash operation. Null without a clock.
     """
     notes: dict[str, int]
     """Events inside the scheme, by name; all of them."""
@@ -660,8 +664,8 @@ class Run(TypedDict):
     """Memory of the mapping."""
     utilisation: dict[str, float | None]
     """Shares of the time for which dies and channels were busy."""
-    load: NotRequired[LoadFacts]
-    """What was asked, and what the device can bear."""
+    load: NotRequired[LoadFacts | None]
+    """What was asked, and what the device can bear; null without a clock."""
     waiting_ns: NotRequired[dict[str, float] | None]
     """What a read or write waited for: mean nanoseconds a request, by the cause of the
     operations that held its die or channel; causes of nothing are left out. Null where the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from ftlkit._native import trace_formats
 from ftlkit._util.options import Option, declared
@@ -164,6 +164,14 @@ class Options(TraceOptions, total=False):
     samples: Annotated[int, Option("Points of the time series.", "N", DEVICE)]
     verify: Annotated[
         bool, Option("Check every read of this run against an oracle, and one power cut after a flush.", panel=DEVICE)
+    ]
+    clock: Annotated[
+        bool | Literal["auto"] | None,
+        Option(
+            "Keep time; without: counts alone, and no responses.",
+            panel=DEVICE,
+            flags=("--clock/--no-clock",),
+        ),
     ]
     classes: Annotated[bool, Option("Report waiting and service times of flash operations by class.", panel=DEVICE)]
     timeline: Annotated[str, Option("Window of simulated time to record flash operations in, such as 10ms..12ms.")]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 PLACE = ("device", "workload", "ftl")
 """What a sweep gives names to."""
 
-_UNCOUNTED = ("name", "seed", "run.memory_limit", "workload.trace")
-"""Keys that change no result, and two that are looked at apart: seed and trace bytes."""
+_UNCOUNTED = ("name", "seed", "run.memory_limit", "run.clock", "workload.trace")
+"""Keys that change no figure, and two that are looked at apart: seed and trace bytes."""
 
 _DERIVED = ("device.capacity", "device.blocks_per_plane")
 """Keys that may follow from others: from the span of the workload, and from the spare."""

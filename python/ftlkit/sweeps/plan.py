@@ -236,6 +236,11 @@ def _labelled(name: study.WorkloadChoice, document: Json) -> Json:
     return {"label": name} | table if isinstance(name, str) and "generator" in table else table
 
 
+def without_clock(plan: Plan) -> Plan:
+    """The plan, with a clock only where a layer decides by time, unless the plan says so itself."""
+    return replace(plan, study=plan.study | {"run": {"clock": "auto"} | plan.study.get("run", {})})
+
+
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:
     """The plan with more keys varied, and another number of seeds if one is given."""
     return replace(plan, axes=[*plan.axes, *axes], seeds=plan.seeds if seeds is None else seeds)

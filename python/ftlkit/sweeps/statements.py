@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ftlkit.results.document import Json
+    from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group
 
-METRIC = COLUMNS["response_mean_ns"]
-"""What points are ranked by."""
+_RANKED_BY = {"response_mean_ns": "mean response", "write_amplification": "write amplification"}
+"""What points are ranked by, with its name in words: the former where all have a clock."""
 
 NAMED = 3
 """More points than this are counted instead of named."""
@@ -62,6 +63,7 @@ class _Point:
     """A group of points that differ in their seeds alone, with what weakens it."""
 
     group: Group
+    metric: Metric
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -70,19 +72,27 @@ class _Point:
         return [kind for kind in SUMMARIES if kind in kinds]
 
     @cached_property
-    def response(self) -> Estimate | None:
+    def cost(self) -> Estimate | None:
         """What it is ranked by; None without reads and writes."""
-        return self.group.estimate(METRIC.name)
+        return self.group.estimate(self.metric.name)
 
     @property
     def shown(self) -> str:
-        """The response as the table shows it."""
-        return text(METRIC, self.response)
+        """The same as the table shows it."""
+        return text(self.metric, self.cost)
+
+    @property
+    def words(self) -> str:
+        """What it is ranked by, in words."""
+        return _RANKED_BY[self.metric.name]
 
 
 def statements(rows: Iterable[Json], *, without: Collection[str] = ()) -> Statements:
     """What the points of a sweep say together, `without` some kinds of caution."""
-    points = [_Point(group) for group in groups(rows)]
+    found = groups(rows)
+    has_clock = all(row.get("simulated_ns", 0) is not None for group in found for row in group.rows)
+    metric = "response_mean_ns" if has_clock else "write_amplification"
+    points = [_Point(group, COLUMNS[metric]) for group in found]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
     headline = [sentence for mine in places for sentence in _headline(mine)]
     return Statements(headline, [*_cautions(points, without), *_few_seeds(points)])
@@ -99,11 +109,11 @@ def _outcome(row: Json) -> Outcome:
 def _headline(points: list[_Point]) -> list[str]:
     """Who leads on one workload and device."""
     where = f"On {points[0].group.workload} ({points[0].group.device})"
-    ranked = [point for point in points if point.response and not set(point.kinds) & set(NO_RANKING)]
-    if not any(point.response for point in points):
+    ranked = [point for point in points if point.cost and not set(point.kinds) & set(NO_RANKING)]
+    if not any(point.cost for point in points):
         return []
     if len(points) == 1:
-        return [f"{where} {points[0].group.name} has a mean response of {points[0].shown}."]
+        return [f"{where} {points[0].group.name} has a {points[0].words} of {points[0].shown}."]
     if not ranked:
         return [f"{where} no point can be ranked: each is overloaded or wore out."]
     left_out = len(points) - len(ranked)
@@ -117,23 +127,23 @@ def _ranking(points: list[_Point]) -> str:
     best, worst = ordered[0], ordered[-1]
     level = [point for point in ordered if _is_level(point, best)]
     if len(points) == 1:
-        return f"{best.group.name} is the only point that can be ranked, with a mean response of {best.shown}."
+        return f"{best.group.name} is the only point that can be ranked, with a {best.words} of {best.shown}."
     if len(level) == len(points):
-        return f"all {len(points)} ranked points have the same mean response, {best.shown}."
+        return f"all {len(points)} ranked points have the same {best.words}, {best.shown}."
     others = ordered[len(level) :]
-    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the lowest mean response, {best.shown}"
+    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the lowest {best.words}, {best.shown}"
     tail = f"; the highest is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
     return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
 
 
 def _is_level(point: _Point, best: _Point) -> bool:
     """Whether a point reads like the best one, or differs too little to be told from it."""
-    return METRIC.text(_mean(point)) == METRIC.text(_mean(best)) or _mean(point) < (1 + LITTLE) * _mean(best)
+    return point.metric.text(_mean(point)) == best.metric.text(_mean(best)) or _mean(point) < (1 + LITTLE) * _mean(best)
 
 
 def _doubt(level: list[_Point], other: _Point) -> str:
     """Whether the noise of seeds covers the distance."""
-    best, next_ = level[0].response, other.response
+    best, next_ = level[0].cost, other.cost
     if best is None or next_ is None or best.half_width is None or next_.half_width is None:
         return ""
     return ", within the noise of the seeds" if best.high >= next_.low else ""
@@ -148,7 +158,7 @@ def _reservation(points: list[_Point]) -> str:
 
 
 def _mean(point: _Point) -> float:
-    return point.response.mean if point.response else float("inf")
+    return point.cost.mean if point.cost else float("inf")
 
 
 def _names(points: list[_Point]) -> str:

@@ -61,8 +61,13 @@ def _identity(row: Json) -> tuple[str, ...]:
 def shown(rows: Iterable[Json]) -> list[Metric]:
     """The metrics of the results table that say something about these points."""
     points = list(rows)
+    has_clock = any(row.get("simulated_ns") is not None for row in points)
     return [
-        metric for metric in COLUMNS.values() if metric.heading and (not metric.when or _occurs(metric.when, points))
+        metric
+        for metric in COLUMNS.values()
+        if metric.heading
+        and (not metric.when or _occurs(metric.when, points))
+        and (has_clock or any(row.get(metric.name) is not None for row in points))
     ]
 
 

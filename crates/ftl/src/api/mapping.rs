@@ -211,6 +211,16 @@ pub trait Mapping<D: Device>: Send {
     /// [observes responses](Self::observes_responses) is told.
     fn on_response(&mut self, _request: &Request, _response: Nanos) {}
 
+    /// Whether what it does depends on time: on queues, or on how long requests take.
+    fn decides_by_time(&self) -> bool {
+        self.observes_responses()
+    }
+
+    /// Whether it does anything in idle time.
+    fn uses_idle_time(&self) -> bool {
+        false
+    }
+
     /// Offers `budget` of idle time for background work.
     fn idle(&mut self, _flash: &mut FlashPort<D>, _budget: Nanos) -> Result<(), FtlError> {
         Ok(())

@@ -85,8 +85,8 @@ pub struct FlashPort<D: Device> {
     collections: Box<[Vec<Moment>]>,
     /// How often the clock was started anew.
     clock: u32,
-    /// Whether anything that is answered has asked of time.
-    asked_of_time: Cell<bool>,
+    /// The first question about time, in words.
+    asked_of_time: Cell<Option<&'static str>>,
     seq: u64,
     hash: u64,
 }
@@ -109,7 +109,7 @@ impl<D: Device> FlashPort<D> {
             tally: Tally::default(),
             collections: vec![Vec::new(); device.chip().geometry().channels() as usize].into(),
             clock: 0,
-            asked_of_time: Cell::new(false),
+            asked_of_time: Cell::new(None),
             seq: 0,
             hash: 0,
             geometry: *device.chip().geometry(),
@@ -444,7 +444,7 @@ impl<D: Device> FlashPort<D> {
 
     /// How long a channel stays busy from the cursor on, by what is queued now; zero when idle.
     pub fn busy(&self, channel: u32) -> Nanos {
-        self.asked_of_time.set(true);
+        self.asks("how long a channel stays busy");
         self.device.timing().busy(channel, self.cursor)
     }
 
@@ -476,7 +476,7 @@ impl<D: Device> FlashPort<D> {
     }
 
     fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
-        self.asked_of_time.set(true);
+        self.asks("how long an operation would take");
         let task = self.task(op, place, false);
         let mode = if op == FlashOp::Program { CellMode::Native } else { task.mode };
         self.device.timing().estimate(Task { mode, ..task }, self.cursor)
@@ -492,7 +492,7 @@ impl<D: Device> FlashPort<D> {
 
     /// Whether a collection on a channel is not over.
     pub fn is_collecting(&self, channel: u32) -> bool {
-        self.asked_of_time.set(true);
+        self.asks("whether a channel is collecting");
         self.collections[channel as usize].iter().any(|&end| !self.device.timing().is_over(end))
     }
 

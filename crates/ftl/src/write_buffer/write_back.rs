@@ -48,7 +48,7 @@ use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::{FlashPort, PendingEnd};
 use crate::port::ram_pages::RamPage;
 use crate::port::tally::Note;
-use crate::port::timing::{FlashOp, Nanos};
+use crate::port::timing::{FlashOp, Nanos, Timing};
 use crate::wear::levelling::Backend;
 use crate::write_buffer::policy::{BufferPolicy, BufferRoom, BufferedPage, Victim};
 
@@ -153,7 +153,8 @@ impl WriteBuffer {
         backend: &mut Backend<'_, D>,
         flash: &mut FlashPort<D>,
     ) -> Result<(), FtlError> {
-        let now = flash.now();
+        // It is handed on as the arrival of what leaves, and decides nothing.
+        let now = flash.device().timing().now();
         let all = self.waiting.keys().copied().collect::<Vec<_>>();
         let all = self.take(&all);
         self.write_down(backend, flash, now, all, Vec::new())?;

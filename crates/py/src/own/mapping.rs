@@ -321,6 +321,10 @@ impl<D: Device> Mapping<D> for PythonFtl {
         })
     }
 
+    fn uses_idle_time(&self) -> bool {
+        true
+    }
+
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         if self.spares.admit().is_err() {
             return Ok(());

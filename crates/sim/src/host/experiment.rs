@@ -29,7 +29,7 @@ use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
 use crate::setup::slice::{self, Growth};
 use crate::setup::study::{FtlText, Study};
-use crate::setup::values::{Addresses, Capacity, LoopText, Precondition};
+use crate::setup::values::{Addresses, Capacity, Clock, LoopText, Precondition};
 use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Units;
 use crate::workload::stream::Workload;
@@ -73,7 +73,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    fn of(host: &HostText, workload: &Workload) -> Result<Self, SimError> {
+    fn of(host: &HostText, workload: &Workload, clock: Clock) -> Result<Self, SimError> {
         let keys = HostKeys::from(host);
         let depth = keys.queue_depth.unwrap_or(32);
         match (keys.r#loop, keys.queue_depth) {
@@ -81,7 +81,7 @@ impl Pace {
                 "host.queue_depth = {depth}: an open loop has no queue depth, requests begin when they arrive. Set \
                  host.loop = \"closed\", or leave queue_depth out"
             ))),
-            (LoopText::Open | LoopText::Threads, _) if workload.arrives_at_once() => {
+            (LoopText::Open | LoopText::Threads, _) if clock == Clock::On && workload.arrives_at_once() => {
                 let name = if keys.r#loop == LoopText::Open { "open" } else { "threads" };
                 Err(SimError::study(format!(
                     "host.loop = \"{name}\": every request of this workload arrives at time 0, so response times would \
@@ -118,6 +118,8 @@ pub(crate) struct Plan {
     pub(crate) resolved: Resolved,
     /// How its structures grow from a slice to the whole.
     pub(crate) growth: Growth,
+    /// Whether it is run with a clock; `auto` where only the run shows whether it needs one.
+    pub(crate) clock: Clock,
 }
 
 impl Plan {
@@ -145,9 +147,9 @@ impl Experiment {
         let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let mut workload = Workload::of(&study.workload, seed, limit, &reporter)?;
-        let pace = Pace::of(&study.host, &workload)?;
         study.run.check()?;
         let asked = RunKeys::from(&study.run);
+        let pace = Pace::of(&study.host, &workload, asked.clock)?;
         let mut plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
         check_auto(&study.device, wraps)?;
@@ -190,7 +192,7 @@ impl Experiment {
             plans,
         };
         experiment.check_fit()?;
-        experiment.check_plans()?;
+        experiment.choose_clocks(Pace::of(&study.host, &experiment.workload, Clock::On))?;
         Ok(experiment)
     }
 
@@ -314,17 +316,18 @@ impl Experiment {
         }
     }
 
-    /// Whether every translation layer can be built on the device: each is built once, empty, and
-    /// let go.
-    fn check_plans(&mut self) -> Result<(), SimError> {
+    /// Whether every translation layer can be built on the device; how it grows from a slice,
+    /// whether its run has a clock, and whether it would use idle time. Each is built once, empty,
+    /// and let go.
+    pub(super) fn check_plans(&self) -> Result<Vec<(Growth, Clock, bool)>, SimError> {
         let (device, layout) = (&self.device, self.device.layout());
-        self.plans.iter_mut().try_for_each(|plan| {
+        let check = |plan: &Plan| {
             let refused = |error: ConfigError| {
                 let why = device.strict_order_reason(&error.0).to_owned() + &device.slice_reason(&error.0);
                 SimError::study(format!("ftl \"{}\": {error}{why}", plan.label))
             };
             let drive = registry::create(&plan.built, &layout).map_err(refused)?;
-            plan.growth = Growth::of(&plan.resolved, device, &plan.stack, drive.footprint()).map_err(refused)?;
+            let growth = Growth::of(&plan.resolved, device, &plan.stack, drive.footprint()).map_err(refused)?;
             if device.reliability.is_some()
                 && let Some(key) = pslc_setting(&plan.resolved.filled())
             {
@@ -341,8 +344,9 @@ impl Experiment {
                     plan.label
                 )));
             }
-            Ok(())
-        })
+            Ok((growth, self.clock_of(plan, &drive)?, drive.uses_idle_time()))
+        };
+        self.plans.iter().map(check).collect()
     }
 }
 
@@ -406,7 +410,8 @@ fn plans(texts: &[FtlText]) -> Result<Vec<Plan>, SimError> {
             )));
         }
         let stack = resolved.spelled(stack);
-        plans.push(Plan { label, built: stack.clone(), stack, resolved, growth: Growth::default() });
+        let (growth, clock) = (Growth::default(), Clock::On);
+        plans.push(Plan { label, built: stack.clone(), stack, resolved, growth, clock });
     }
     Ok(plans)
 }

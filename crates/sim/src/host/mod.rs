@@ -1,5 +1,6 @@
 //! The host of a run: it asks, waits, fills the device before, and goes to idle.
 
+pub(crate) mod clock;
 pub(crate) mod experiment;
 pub(crate) mod live_pages;
 pub(crate) mod mount;

@@ -36,12 +36,12 @@ pub(crate) fn mount<D: RunDevice, W: ReadChecker<D::Data>>(
         RecoverError::Ftl(error) => at_mount(Fault::Ftl(error)),
         RecoverError::Config(error) => Halt::Input(SimError::study(format!("ftl \"{}\": {error}", plan.label))),
     })?;
-    let time_ns = flash.wait().0;
-    let facts = facts(&flash, time_ns);
+    let end = flash.wait();
+    let facts = facts(&flash, flash.device().engine().map(|_| end.0));
     Ok((Host::new(flash, ftl, checker), facts))
 }
 
-fn facts<D: ftl::Device>(flash: &FlashPort<D>, time_ns: u64) -> MountFacts {
+fn facts<D: ftl::Device>(flash: &FlashPort<D>, time_ns: Option<u64>) -> MountFacts {
     let total = |op| flash.tally().total(op);
     MountFacts {
         reads: total(FlashOp::Read),

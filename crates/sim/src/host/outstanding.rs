@@ -86,9 +86,9 @@ impl Outstanding {
         self.first_ticket.wrapping_add(self.queue.len() as u32 - 1)
     }
 
-    /// The request added last.
-    pub(crate) fn last_mut(&mut self) -> &mut Pending {
-        self.queue.back_mut().expect("a request was added")
+    /// The request added last, unless all have been measured.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Pending> {
+        self.queue.back_mut()
     }
 
     /// How many have not ended.

@@ -20,7 +20,7 @@
 //! Time stands still meanwhile, unless the translation layer asks of it: what is measured begins
 //! with idle resources, and what a scheme that does not ask of time does is the same whatever the
 //! time. Whether it asks, only preparing it shows, so a preparation ends where it does, and is done
-//! again while time passes ([`Prepared::AskedOfTime`]).
+//! again while time passes ([`Halt::AskedOfTime`]).
 //!
 //! Limits: without `run.in_use`, *fill* and *steady* touch the whole logical space whatever the
 //! workload touches.
@@ -32,8 +32,7 @@ use ftl::{Cause, Device, FlashOp};
 use random::SeededRng;
 use trace::HostOp;
 
-use crate::SimError;
-use crate::control::{Reporter, Stopped};
+use crate::control::Reporter;
 use crate::error::{Halt, Stage};
 use crate::host::experiment::Experiment;
 use crate::host::live_pages::LivePages;
@@ -55,51 +54,14 @@ const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.
 const STRIDE: usize = 1024;
 
-/// How a preparation ended.
-pub(crate) enum Prepared {
-    /// The device is prepared, and what was done.
-    Done(Option<PreconditionFacts>),
-    /// Time stood still, and the translation layer asked of it.
-    AskedOfTime,
-}
-
-/// Why a preparation ended early.
-enum End {
-    Halt(Halt),
-    AskedOfTime,
-}
-
-impl From<Halt> for End {
-    fn from(halt: Halt) -> Self {
-        Self::Halt(halt)
-    }
-}
-
-impl From<Stopped> for End {
-    fn from(stopped: Stopped) -> Self {
-        Self::Halt(stopped.into())
-    }
-}
-
-impl From<SimError> for End {
-    fn from(error: SimError) -> Self {
-        Self::Halt(error.into())
-    }
-}
-
 /// Prepares the device, while time passes or not.
 pub(crate) fn prepare<D: Device, W: ReadChecker<D::Data>>(
     host: &mut Host<D, W>,
     time_passes: bool,
     experiment: &Experiment,
     reporter: &Reporter,
-) -> Result<Prepared, Halt> {
-    let preparation = Preparation { host, live: &experiment.live, written: 0, time_passes, reporter };
-    match preparation.prepare(experiment) {
-        Ok(facts) => Ok(Prepared::Done(facts)),
-        Err(End::AskedOfTime) => Ok(Prepared::AskedOfTime),
-        Err(End::Halt(halt)) => Err(halt),
-    }
+) -> Result<Option<PreconditionFacts>, Halt> {
+    Preparation { host, live: &experiment.live, written: 0, time_passes, reporter }.prepare(experiment)
 }
 
 /// Pages of progress that a preparation may take, for its progress line.
@@ -123,7 +85,7 @@ struct Preparation<'a, D: Device, W> {
 }
 
 impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
-    fn prepare(mut self, experiment: &Experiment) -> Result<Option<PreconditionFacts>, End> {
+    fn prepare(mut self, experiment: &Experiment) -> Result<Option<PreconditionFacts>, Halt> {
         let Experiment { precondition, seed, workload, .. } = experiment;
         let (mode, page_write_amplification, settled) = match precondition {
             Precondition::Auto | Precondition::None => return Ok(None),
@@ -139,7 +101,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
     }
 
     /// Writes every live page once, in order; returns the write amplification of that.
-    fn fill(&mut self) -> Result<f64, End> {
+    fn fill(&mut self) -> Result<f64, Halt> {
         let at_once = self.host.flash().geometry().pages_per_block();
         for run in self.live.runs(at_once) {
             self.write(run)?;
@@ -150,7 +112,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     /// Overwrites at random until write amplification settles; returns that of the last window and
     /// whether it settled.
-    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), End> {
+    fn overwrite(&mut self, master_seed: u64) -> Result<(f64, bool), Halt> {
         let mut random = SeededRng::named(master_seed, "precondition");
         let physical = f64::from(self.host.flash().geometry().pages());
         let (begun, filled) = (self.programs(), self.written);
@@ -184,7 +146,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
 
     /// Writes what the workload reads and writes, in its order; returns the write amplification of
     /// that, 0 where that is nothing.
-    fn rehearse(&mut self, requests: Requests) -> Result<f64, End> {
+    fn rehearse(&mut self, requests: Requests) -> Result<f64, Halt> {
         let mut requests = Ahead::of(requests);
         while let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))? {
             if matches!(request.op, HostOp::Read | HostOp::Write) {
@@ -204,13 +166,15 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         }
     }
 
-    fn write(&mut self, extent: Extent) -> Result<(), End> {
+    fn write(&mut self, extent: Extent) -> Result<(), Halt> {
         self.host
             .write_with_cause(Cause::Precondition, extent)
             .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
         self.written += u64::from(extent.pages);
-        let is_done = self.time_passes || !self.host.flash().has_asked_of_time();
-        if is_done { Ok(()) } else { Err(End::AskedOfTime) }
+        match self.host.flash().asked_of_time() {
+            Some(what) if !self.time_passes => Err(Halt::AskedOfTime(what)),
+            _ => Ok(()),
+        }
     }
 
     fn programs(&self) -> u64 {

@@ -30,13 +30,12 @@ use ftl::{AnyDevice, BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Ta
 use trace::HostOp;
 
 use self::totals::{merges, operations, utilisation};
-use crate::SimError;
 use crate::control::Reporter;
 use crate::error::{Fault, Halt, Stage};
 use crate::host::experiment::{Experiment, Pace, Plan};
 use crate::host::mount::mount;
 use crate::host::outstanding::{Outstanding, Pending};
-use crate::host::precondition::{Prepared, prepare};
+use crate::host::precondition::prepare;
 use crate::host::run_device::RunDevice;
 use crate::host::server::{Host, NoCheck, ReadChecker};
 use crate::host::threads::Threads;
@@ -48,15 +47,19 @@ use crate::observe::metrics::{
 use crate::observe::probe::Probe;
 use crate::observe::wear::{Life, Wear};
 use crate::paging::{Extent, HostRequest, MappedPages};
-use crate::result::{Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series};
-use crate::setup::device::SimulatedDevice;
+use crate::result::{
+    Classes, EndOfLife, Endurance, MountFacts, PreconditionFacts, RequestCounts, RunResult, Series, Utilisation,
+};
+use crate::setup::device::{ClocklessDevice, SimulatedDevice};
 use crate::setup::keys::RunKeys;
-use crate::setup::values::Precondition;
+use crate::setup::values::{Clock, Precondition};
 use crate::timing::engine::Ended;
 use crate::workload::load::Load;
 use crate::workload::stream::{Ahead, all_calls};
+use crate::{EventTiming, SimError};
 
 mod bit_errors;
+mod clock;
 mod facts;
 mod totals;
 mod waiting;
@@ -74,14 +77,26 @@ pub(crate) fn run(
     preparing: &Reporter,
     measuring: &Reporter,
 ) -> Result<RunResult, Halt> {
-    if experiment.asked.verify {
-        let oracle = || ExactOracle::new(experiment.device.logical_pages);
-        Run::<AnyDevice, _>::prepared(experiment, plan, oracle, log, preparing)?.finish(measuring)
-    } else if experiment.probe_config.flash_trace.is_some() {
-        // Only a full store knows what each page is for, and which version it holds.
-        Run::<AnyDevice, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
-    } else {
-        Run::<SimulatedDevice, _>::prepared(experiment, plan, || NoCheck, log, preparing)?.finish(measuring)
+    let run = |has_clock: bool, log: Option<Part>| {
+        if experiment.asked.verify {
+            let oracle = || ExactOracle::new(experiment.device.logical_pages);
+            Run::<AnyDevice, _>::prepared(experiment, plan, oracle, has_clock, preparing)?.finish(log, measuring)
+        } else if experiment.probe_config.flash_trace.is_some() {
+            // Only a full store knows what each page is for, and which version it holds.
+            Run::<AnyDevice, _>::prepared(experiment, plan, || NoCheck, has_clock, preparing)?.finish(log, measuring)
+        } else if has_clock {
+            Run::<SimulatedDevice, _>::prepared(experiment, plan, || NoCheck, true, preparing)?.finish(log, measuring)
+        } else {
+            Run::<ClocklessDevice, _>::prepared(experiment, plan, || NoCheck, false, preparing)?.finish(log, measuring)
+        }
+    };
+    match plan.clock {
+        Clock::On => run(true, log),
+        Clock::Off => run(false, None),
+        Clock::Auto => match run(false, None) {
+            Err(Halt::AskedOfTime(_)) => run(true, None),
+            outcome => outcome,
+        },
     }
 }
 
@@ -122,27 +137,29 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         experiment: &'a Experiment,
         plan: &'a Plan,
         checker: impl Fn() -> W,
-        log: Option<Part>,
+        has_clock: bool,
         reporter: &Reporter,
     ) -> Result<Self, Halt> {
-        let mut host = Self::host(experiment, plan, checker())?;
-        host.device_mut().engine_mut().stop_clock();
-        if let Prepared::Done(facts) = prepare(&mut host, false, experiment, reporter)? {
-            return Ok(Self::new(experiment, plan, host, facts, log));
+        let mut host = Self::host(experiment, plan, checker(), has_clock)?;
+        if let Some(engine) = host.device_mut().engine_mut() {
+            engine.stop_clock();
         }
-        let mut host = Self::host(experiment, plan, checker())?;
-        let Prepared::Done(facts) = prepare(&mut host, true, experiment, reporter)? else {
-            unreachable!("time passes");
+        let prepared = match prepare(&mut host, false, experiment, reporter) {
+            Err(Halt::AskedOfTime(_)) if has_clock => {
+                host = Self::host(experiment, plan, checker(), true)?;
+                prepare(&mut host, true, experiment, reporter)
+            }
+            prepared => prepared,
         };
-        Ok(Self::new(experiment, plan, host, facts, log))
+        Ok(Self::new(experiment, plan, host, prepared?))
     }
 
     /// A fresh device under its translation layer.
-    fn host(experiment: &Experiment, plan: &Plan, checker: W) -> Result<Host<D, W>, Halt> {
+    fn host(experiment: &Experiment, plan: &Plan, checker: W, has_clock: bool) -> Result<Host<D, W>, Halt> {
         let device = &experiment.device;
         let ftl = D::create(&plan.built, &device.layout())
             .map_err(|error| SimError::study(format!("ftl \"{}\": {error}", plan.label)))?;
-        let fresh = D::fresh(device);
+        let fresh = D::fresh(device, has_clock);
         let bit_errors = device.reliability.map(|reliability| BitErrors::new(reliability, fresh.chip()));
         let flash = FlashPort::new(fresh).with_bit_errors(bit_errors);
         Ok(Host::new(flash, ftl, checker))
@@ -153,7 +170,6 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         plan: &'a Plan,
         host: Host<D, W>,
         preparation: Option<PreconditionFacts>,
-        log: Option<Part>,
     ) -> Self {
         let device = &experiment.device;
         let prepared = experiment.precondition != Precondition::None;
@@ -171,16 +187,20 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             held,
             preparation,
             load,
-            log,
+            log: None,
             sampler: Sampler::new(0, 1, 1, &Tally::default()),
             outstanding: Outstanding::default(),
             threads: if let Pace::Threads(depth) = experiment.pace { Some(Threads::new(depth)) } else { None },
         }
     }
 
-    fn finish(mut self, measuring: &Reporter) -> Result<RunResult, Halt> {
+    fn finish(mut self, log: Option<Part>, measuring: &Reporter) -> Result<RunResult, Halt> {
+        self.log = log;
         self.host.restart();
-        self.host.device_mut().engine_mut().watch_from_now(self.experiment.probe_config);
+        let probe_config = self.experiment.probe_config;
+        if let Some(engine) = self.engine_mut() {
+            engine.watch_from_now(probe_config);
+        }
         let begun = Instant::now();
         let (series, end_of_life, before) = self.measure(measuring)?;
         self.log.take().map_or(Ok(()), Part::finish)?;
@@ -255,6 +275,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let &mut Progress { number, reporter, ref mut before } = progress;
         let skip = self.experiment.asked.skip;
         if let Err(fault) = self.issue(request, number) {
+            self.check_not_asked()?;
             if !fault.is_end_of_life() {
                 return Err(Halt::Fault(Stage::Request(number), fault));
             }
@@ -274,12 +295,16 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             && self.sampler.is_due(measured)
         {
             let snapshot = self.snapshot(measured, before);
-            self.outstanding.last_mut().keep_snapshot(snapshot);
+            match self.outstanding.last_mut() {
+                Some(pending) => pending.keep_snapshot(snapshot),
+                None => self.sampler.take(&self.metrics, snapshot),
+            }
         }
         if measured == Some(before.life.due()) {
             let (bytes, spares) = (self.metrics.totals.bytes_written, self.host.ftl().spares());
             before.life.look(bytes, spares, || before.wear.counts(self.chip()));
         }
+        self.check_not_asked()?;
         self.measure_ended()?;
         self.check_backlog()?;
         if number % REPORT_EVERY == 0 {
@@ -291,11 +316,14 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     /// Lets time pass until a request begins, and issues it.
     #[inline]
     fn issue(&mut self, request: &HostRequest, number: u64) -> Result<(), Fault> {
+        if !self.has_clock() {
+            return self.serve_at_once(request, number);
+        }
         let begin = match self.experiment.pace {
             Pace::Closed(depth) => self.await_a_place(depth as usize),
             Pace::Open => self.await_arrival(Nanos(request.arrival_ns))?,
             // One that waited in its thread is sent now.
-            Pace::Threads(_) => self.await_arrival(Nanos(request.arrival_ns).max(self.host.flash().now()))?,
+            Pace::Threads(_) => self.await_arrival(Nanos(request.arrival_ns).max(self.host.now()))?,
         };
         self.trace_request(request, number, begin);
         let end = self.host.serve(request, begin)?;
@@ -311,41 +339,17 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             threads.begin(request);
         }
         let ticket = self.outstanding.push(Pending::new(request, number, begin, is_measured, operations));
-        self.host.device_mut().engine_mut().tell_when_over(end, ticket);
+        if let Some(engine) = self.engine_mut() {
+            engine.tell_when_over(end, ticket);
+        }
         Ok(())
-    }
-
-    fn flash_trace_mut(&mut self) -> Option<&mut FlashTrace> {
-        self.host.device_mut().engine_mut().probe_mut().and_then(Probe::flash_trace_mut)
-    }
-
-    /// Tells the trace of flash, if there is one, of a request that begins.
-    #[inline]
-    fn trace_request(&mut self, request: &HostRequest, number: u64, begin: Nanos) {
-        if self.flash_trace_mut().is_none() {
-            return;
-        }
-        let tally = *self.host.flash().tally();
-        let (chip, timing) = self.host.device_mut().parts();
-        let Some(flash_trace) = timing.probe_mut().and_then(Probe::flash_trace_mut) else { return };
-        if flash_trace.opens_at(begin.0) {
-            flash_trace.open(chip, tally.notes());
-        }
-        flash_trace.begin(request, number, begin.0, tally.notes());
-    }
-
-    /// Tells the trace of flash, if there is one, of idle time.
-    fn trace_idle(&mut self) {
-        let tally = *self.host.flash().tally();
-        if let Some(flash_trace) = self.flash_trace_mut() {
-            flash_trace.begin_idle(tally.notes());
-        }
     }
 
     /// Hears of the requests that have ended.
     #[inline]
     fn hear_of_ended(&mut self) {
-        self.host.device_mut().engine_mut().take_ended(&mut self.ended);
+        let Some(engine) = self.host.device_mut().engine_mut() else { return };
+        engine.take_ended(&mut self.ended);
         for ended in self.ended.drain(..) {
             let pending = self.outstanding.end(ended);
             if let Some(threads) = &mut self.threads {
@@ -376,7 +380,8 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
                 self.metrics.record(op, begin, done);
             }
             let mut parts = None;
-            if let Some(breakdown) = self.host.device_mut().engine_mut().breakdown_mut() {
+            let engine = self.host.device_mut().engine_mut();
+            if let Some(breakdown) = engine.and_then(EventTiming::breakdown_mut) {
                 if is_measured && is_timed {
                     debug_assert_eq!(breakdown.parts(account).sum(), (done - begin).0, "the parts of request {number}");
                     breakdown.add_to(&mut self.metrics.parts, account);
@@ -398,33 +403,16 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
 
     /// Lets everything under way end, and measures it.
     fn finish_outstanding(&mut self) -> Result<(), SimError> {
-        self.host.device_mut().engine_mut().pass_until_idle();
+        if let Some(engine) = self.engine_mut() {
+            engine.pass_until_idle();
+        }
         self.hear_of_ended();
         self.measure_ended()
     }
 
     fn take_series(&mut self) -> Series {
-        std::mem::replace(&mut self.sampler, Sampler::new(0, 1, 1, &Tally::default())).finish()
-    }
-
-    /// A device that falls ever further behind ends the run before the memory does.
-    fn check_backlog(&self) -> Result<(), SimError> {
-        let (under_way, most) = (self.host.flash().device().engine().under_way(), self.experiment.most_under_way);
-        if under_way <= most {
-            return Ok(());
-        }
-        let label = &self.plan.label;
-        Err(SimError::study(match self.experiment.pace.queue_depth() {
-            None => format!(
-                "ftl \"{label}\": the device falls ever further behind: {under_way} flash operations wait, and at most {most} may. \
-                 Let requests come more slowly (workload.speedup below 1), take a closed loop (host.loop = \"closed\"), \
-                 or raise run.memory_limit"
-            ),
-            Some(depth) => format!(
-                "ftl \"{label}\": {under_way} flash operations of {depth} outstanding requests wait, and at most {most} may. \
-                 Lower host.queue_depth, take shorter requests or larger pages, or raise run.memory_limit"
-            ),
-        }))
+        let series = std::mem::replace(&mut self.sampler, Sampler::new(0, 1, 1, &Tally::default())).finish();
+        if self.has_clock() { series } else { series.without_times() }
     }
 
     /// The counts from which the measured part is told apart.
@@ -452,7 +440,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         if let Some(held) = &mut self.held {
             held.restart();
         }
-        if let Some(probe) = self.host.device_mut().engine_mut().probe_mut() {
+        if let Some(probe) = self.probe_mut() {
             probe.restart_classes();
         }
         self.before()
@@ -507,7 +495,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let [read, write, trim, flush] = requests.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
-        let probe = timing.probe();
+        let probe = timing.and_then(EventTiming::probe);
         let [waiting_ns, bus_waiting_ns, service_ns] = metrics.parts.means();
         RunResult {
             label: plan.label.clone(),
@@ -520,7 +508,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             event_hash: format!("{:016x}", host.flash().event_hash()),
             requests: RequestCounts { read, write, trim, flush },
             skipped_requests: experiment.asked.skip,
-            simulated_ns: metrics.elapsed().0,
+            simulated_ns: timing.map(|_| metrics.elapsed().0),
             wall_s: 0.0,
             measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
@@ -537,7 +525,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             write_amplification: write_amplification(programs, page_bytes, requests.bytes_written),
             page_write_amplification: page_write_amplification(programs, requests.pages_written),
             operations: operations(&tally, timing),
-            controller_ns: tally.controller_ns(),
+            controller_ns: timing.map(|_| tally.controller_ns()),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
             mapping_hit_ratio: mapping_hit_ratio(&tally),
             buffer_hit_ratio: buffer_hit_ratio(&tally),
@@ -549,8 +537,8 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             end_of_life: None,
             endurance,
             footprint: self.footprint(),
-            utilisation: utilisation(timing, metrics.end),
-            load: load.facts(timing, !matches!(experiment.pace, Pace::Closed(_))),
+            utilisation: timing.map_or_else(Utilisation::default, |timing| utilisation(timing, metrics.end)),
+            load: timing.map(|timing| load.facts(timing, !matches!(experiment.pace, Pace::Closed(_)))),
             waiting_ns,
             bus_waiting_ns,
             service_ns,

@@ -87,6 +87,11 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         &self.flash
     }
 
+    /// Virtual time now.
+    pub(crate) fn now(&self) -> Nanos {
+        self.flash.device().timing().now()
+    }
+
     /// The device, for what lies below flash operations.
     pub(crate) fn device_mut(&mut self) -> &mut D {
         self.flash.device_mut()
@@ -184,7 +189,7 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
 
     /// Reads neighbouring pages and compares them, when what was asked before is done.
     pub(crate) fn read_back(&mut self, extent: Extent) -> Result<(), Fault> {
-        let request = request_of(extent, self.flash.now(), Hint::NONE);
+        let request = request_of(extent, self.now(), Hint::NONE);
         self.flash.begin(request.arrival);
         self.server.read(&mut self.flash, &request)?;
         self.flash.wait();

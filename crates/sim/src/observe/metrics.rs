@@ -291,7 +291,7 @@ impl Sampler {
         let written = written_bytes - self.last_written_bytes;
         let series = &mut self.series;
         series.request.push(requests);
-        series.time_ns.push(metrics.elapsed().0);
+        series.time_ns.push(Some(metrics.elapsed().0));
         series.mean_response_ns.push((timed > 0).then(|| (metrics.sum_ns() - self.last_sum_ns) as f64 / timed as f64));
         series.write_amplification.push(write_amplification(
             interval.total(FlashOp::Program),

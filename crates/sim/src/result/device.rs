@@ -78,8 +78,9 @@ pub struct MountFacts {
     pub programs: u64,
     /// Block erases.
     pub erases: u64,
-    /// From the first operation until requests can be served, in nanoseconds of virtual time.
-    pub time_ns: u64,
+    /// From the first operation until requests can be served, in nanoseconds of virtual time; null
+    /// without a clock.
+    pub time_ns: Option<u64>,
 }
 
 /// Parts of a run in which the mean backlog is told.

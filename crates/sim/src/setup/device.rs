@@ -2,16 +2,15 @@
 //!
 //! Three keys are tied together: `blocks_per_plane` gives the physical pages, `spare` the share of
 //! them that the host does not see (`op` says the same as a share of what it sees), `capacity` what
-//! it sees. With `capacity` alone the blocks are
-//! scaled to it; with `blocks_per_plane` alone the capacity follows; with both, both hold, and a
-//! `spare` beside them is a lower bound. The utilisation ρ of theory is logical pages ÷ physical
-//! pages. Bad blocks come out of the spare.
+//! it sees. With `capacity` alone the blocks are scaled to it; with `blocks_per_plane` alone the
+//! capacity follows; with both, both hold, and a `spare` beside them is a lower bound. The
+//! utilisation ρ of theory is logical pages ÷ physical pages. Bad blocks come out of the spare.
 //!
 //! Resolving takes two steps because `capacity = "auto"` asks for the workload's span, and the span
 //! is counted in pages of this device: a [`Draft`] knows the page size, the [`Device`] everything.
 
 use flash::{CellMode, Chip, ChipOptions, Exposure, Geometry, Lean, PastEndurance, Pbn, ProgramOrder, Shape};
-use ftl::{Layout, Reliability, Timed};
+use ftl::{Layout, Reliability, Timed, Untimed};
 use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
@@ -37,6 +36,9 @@ const MAX_DIES: u64 = 65_536;
 
 /// What studies run on: a chip of which as little as can be is kept, and the event engine.
 pub type SimulatedDevice = Timed<Chip<Lean>, EventTiming>;
+
+/// The same, whose operations take no time.
+pub type ClocklessDevice = Timed<Chip<Lean>, Untimed>;
 
 /// A device as a study asks for it, checked, with everything that a run builds it from.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_count, optional_
 use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use super::values::{
-    Addresses, Amount, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, SliceText,
+    Addresses, Amount, BitErrorsText, Capacity, Clock, DieOrder, Durations, LoopText, Precondition, SliceText,
 };
 use crate::error::SimError;
 use crate::latencies::Latencies;
@@ -453,6 +453,9 @@ table! {
     /// split request times by [cause of waiting](#what-requests-waited-for); false: faster, no
     /// other result changes |  | true
     waiting: bool = true;
+    /// keep time; false: [counts alone](performance.md#without-a-clock); `"auto"`: where needed |
+    /// | true
+    clock: Clock = Clock::On;
     /// points of the time series | 1 to 100 000 | 200
     #[serde(deserialize_with = "optional_count")]
     samples: u32 = 200,

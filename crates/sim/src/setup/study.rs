@@ -20,7 +20,7 @@ pub use super::keys::{DeviceText, Group, HostText, Key, RunText, WorkloadText, k
 use super::keys::{Table, WorkloadKeys};
 use super::values::SettingOrTable;
 pub use super::values::{
-    Addresses, BitErrorsText, Capacity, DieOrder, Durations, LoopText, Precondition, Setting, SliceText,
+    Addresses, BitErrorsText, Capacity, Clock, DieOrder, Durations, LoopText, Precondition, Setting, SliceText,
 };
 pub use super::words::in_words;
 use crate::error::SimError;

@@ -304,6 +304,42 @@ pub enum LoopText {
     Threads,
 }
 
+/// Whether runs keep time: a switch, or `auto`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum Clock {
+    /// All do.
+    #[default]
+    On,
+    /// None does, and what decides by time is refused.
+    Off,
+    /// Those do that decide by time.
+    Auto,
+}
+
+impl TryFrom<Value> for Clock {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        match (given.as_bool(), given.as_str()) {
+            (Some(true), _) | (_, Some("true")) => Ok(Self::On),
+            (Some(false), _) | (_, Some("false")) => Ok(Self::Off),
+            (_, Some("auto")) => Ok(Self::Auto),
+            _ => Err(wanted("true, false or \"auto\"", &given)),
+        }
+    }
+}
+
+impl Serialize for Clock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::On => serializer.serialize_bool(true),
+            Self::Off => serializer.serialize_bool(false),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
 /// How a device is prepared before measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

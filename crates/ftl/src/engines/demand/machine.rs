@@ -225,6 +225,14 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
         flash.in_parallel(request.lpns(), |flash, (_, lpn)| self.trim_page(flash, lpn))
     }
 
+    fn decides_by_time(&self) -> bool {
+        self.table.copies() > 1
+    }
+
+    fn uses_idle_time(&self) -> bool {
+        self.gc_idle > 0 || self.space.is_paced()
+    }
+
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         pacing::use_idle_time(self, flash, self.gc_idle, budget)
     }

@@ -155,6 +155,10 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         flash.with_cause(Cause::Mapping, |flash| self.make_durable(flash))
     }
 
+    fn uses_idle_time(&self) -> bool {
+        self.gc_idle > 0 || self.space.is_paced() || self.cache.is_some()
+    }
+
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         let budget = if self.cache.is_some() { folding::fold_in_idle(self, flash, budget)? } else { budget };
         pacing::use_idle_time(self, flash, self.gc_idle, budget)

@@ -18,20 +18,27 @@ impl<D: Device> FlashPort<D> {
     /// on.
     #[inline]
     pub fn now(&self) -> Nanos {
-        self.asked_of_time.set(true);
+        self.asks("the time");
         self.device.timing().now()
     }
 
     /// The earliest that the cursor can be reached: exact in idle time.
     #[inline]
     pub fn earliest(&self) -> Nanos {
-        self.asked_of_time.set(true);
+        self.asks("the time");
         self.cursor.earliest
     }
 
-    /// For the shell: whether a scheme has asked of time, on which its operations then depend.
-    pub fn has_asked_of_time(&self) -> bool {
+    /// For the shell: what a scheme has asked of time, on which its operations then depend.
+    #[inline]
+    pub fn asked_of_time(&self) -> Option<&'static str> {
         self.asked_of_time.get()
+    }
+
+    /// Something is asked of time.
+    #[inline]
+    pub(super) fn asks(&self, what: &'static str) {
+        self.asked_of_time.set(self.asked_of_time.get().or(Some(what)));
     }
 
     /// The end of all that the request in hand has asked for.

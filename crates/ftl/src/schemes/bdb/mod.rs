@@ -257,6 +257,10 @@ impl Scheme for Bdb {
 }
 
 impl<D: Device> Mapping<D> for Bdb {
+    fn decides_by_time(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let Some(page) = self.buffer.find(lpn) else {

@@ -275,6 +275,10 @@ impl<D: Device> Mapping<D> for Waftl {
         Ok(())
     }
 
+    fn uses_idle_time(&self) -> bool {
+        true
+    }
+
     fn idle(&mut self, flash: &mut FlashPort<D>, budget: Nanos) -> Result<(), FtlError> {
         let (end, mut done) = (flash.earliest() + budget, 0);
         while let Some(pbn) = self.spent.next()

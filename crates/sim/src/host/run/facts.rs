@@ -4,6 +4,7 @@ use flash::{Flash, Pbn};
 use ftl::{RamStructure, Spares};
 
 use super::Run;
+use crate::EventTiming;
 use crate::host::run_device::RunDevice;
 use crate::host::server::ReadChecker;
 use crate::paging::MappedPages;
@@ -23,7 +24,9 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     pub(super) fn footprint(&self) -> FootprintFacts {
         let mut footprint = self.host.ftl().footprint();
         self.plan.growth.grow(&mut footprint.structures);
-        if let Some(units) = self.host.flash().device().engine().most_buffered_units() {
+        // How full it gets only a clock shows.
+        let all = self.experiment.device.buffered_units;
+        if let Some(units) = self.host.flash().device().engine().map_or(all, EventTiming::most_buffered_units) {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
             footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });
         }

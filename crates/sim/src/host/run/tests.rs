@@ -18,15 +18,17 @@ fn prepared(stack: &str, precondition: &str, time_passes: bool) -> Option<(u64, 
     );
     let (study, control) = (parse_toml(&text, "test").expect("valid"), Control::new());
     let experiment = Experiment::check(&study, &control).expect("valid");
-    let mut host = Run::<SimulatedDevice, _>::host(&experiment, &experiment.plans[0], NoCheck).expect("valid");
+    let mut host = Run::<SimulatedDevice, _>::host(&experiment, &experiment.plans[0], NoCheck, true).expect("valid");
     if !time_passes {
-        host.device_mut().engine_mut().stop_clock();
+        host.device_mut().timing.stop_clock();
     }
     let order = Order { index: 0, first_failed: &AtomicUsize::new(usize::MAX) };
-    let prepared = prepare(&mut host, time_passes, &experiment, &control.reporter(0, order)).expect("it is legal");
-    let Prepared::Done(facts) = prepared else { return None };
+    let facts = match prepare(&mut host, time_passes, &experiment, &control.reporter(0, order)) {
+        Err(Halt::AskedOfTime(_)) => return None,
+        facts => facts.expect("it is legal"),
+    };
     assert!(facts.expect("it is asked for").pages_written > 1000);
-    assert!(time_passes || host.flash().device().engine().under_way() == 0);
+    assert!(time_passes || host.flash().device().timing.under_way() == 0);
     Some((host.flash().event_hash(), host.flash().tally().total(FlashOp::Program)))
 }
 

@@ -15,14 +15,14 @@ pub(crate) fn merges(tally: &Tally) -> Merges {
 }
 
 /// Flash operations by cause, with the time that each took.
-pub(crate) fn operations(tally: &Tally, timing: &EventTiming) -> Vec<OperationCount> {
+pub(crate) fn operations(tally: &Tally, timing: Option<&EventTiming>) -> Vec<OperationCount> {
     let every = Cause::ALL.iter().flat_map(|&cause| FlashOp::ALL.iter().map(move |&op| (cause, op)));
     every
         .map(|(cause, op)| OperationCount {
             cause: cause.name(),
             op: op.name(),
             count: tally.count(cause, op),
-            time_ns: timing.time_ns(cause, op),
+            time_ns: timing.map(|timing| timing.time_ns(cause, op)),
         })
         .filter(|operation| operation.count > 0)
         .collect()

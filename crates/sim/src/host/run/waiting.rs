@@ -15,21 +15,25 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     pub(super) fn await_a_place(&mut self, depth: usize) -> Nanos {
         self.hear_of_ended();
         while self.outstanding.under_way() >= depth {
-            self.host.device_mut().engine_mut().pass_until_end();
+            if let Some(engine) = self.engine_mut() {
+                engine.pass_until_end();
+            }
             self.hear_of_ended();
         }
-        self.host.flash().now()
+        self.host.now()
     }
 
     /// Lets time pass until a request arrives, and offers the device what is idle time before;
     /// returns the moment of arrival.
     pub(super) fn await_arrival(&mut self, arrival: Nanos) -> Result<Nanos, Fault> {
-        if self.host.device_mut().engine_mut().pass_until_idle_before(arrival) {
+        if self.engine_mut().is_some_and(|engine| engine.pass_until_idle_before(arrival)) {
             self.hear_of_ended();
             self.trace_idle();
-            self.host.idle(self.host.flash().now(), arrival)?;
+            self.host.idle(self.host.now(), arrival)?;
         }
-        self.host.device_mut().engine_mut().pass_until(arrival);
+        if let Some(engine) = self.engine_mut() {
+            engine.pass_until(arrival);
+        }
         self.hear_of_ended();
         Ok(arrival)
     }
@@ -63,8 +67,8 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
                     return Ok(Some(end));
                 }
             } else if !threads.is_waiting()
-                || self.host.flash().now() >= until
-                || !self.host.device_mut().engine_mut().pass_until_next(until)
+                || self.host.now() >= until
+                || !self.engine_mut().is_some_and(|engine| engine.pass_until_next(until))
             {
                 return Ok(None);
             }

@@ -3,6 +3,7 @@
 mod abilities;
 mod backlog;
 mod bit_errors;
+mod clockless;
 mod endurance;
 mod idle;
 mod in_use;
@@ -28,7 +29,7 @@ mod waiting;
 mod watched;
 mod wear;
 
-use sim::{Control, Results, RunResult, SimError, Study, parse_toml, run_study};
+use sim::{Control, LoadFacts, Results, RunResult, SimError, Study, parse_toml, run_study};
 
 /// A study from its text.
 fn study(text: &str) -> Study {
@@ -55,4 +56,14 @@ fn operations(run: &RunResult, cause: &str, op: &str) -> u64 {
         .filter(|operation| operation.cause == cause && operation.op == op)
         .map(|operation| operation.count)
         .sum()
+}
+
+/// The simulated time of a run with a clock.
+pub(crate) fn simulated_ns(run: &RunResult) -> u64 {
+    run.simulated_ns.expect("it has a clock")
+}
+
+/// The load of a run with a clock.
+pub(crate) fn load(run: &RunResult) -> &LoadFacts {
+    run.load.as_ref().expect("it has a clock")
 }

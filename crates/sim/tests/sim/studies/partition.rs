@@ -25,7 +25,7 @@ fn run(device: &str, workload: &str, stacks: &[String]) -> Vec<RunResult> {
 
 /// Seconds of flash operations.
 fn seconds(run: &RunResult) -> f64 {
-    run.operations.iter().map(|operation| operation.time_ns as f64 / 1e9).sum()
+    run.operations.iter().map(|operation| operation.time_ns.expect("it has a clock") as f64 / 1e9).sum()
 }
 
 /// Areas that stay as they are, with either threshold.

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use random::SeededRng;
 
-use super::results;
+use super::{load, results};
 
 const UNIT_BYTES: u64 = 4096;
 /// A word line of three pages of four units.
@@ -89,7 +89,7 @@ fn a_larger_program_buffer_is_never_slower() {
                 factor * 8 * AT_ONCE * UNIT_BYTES
             );
             let run = results(&text).runs.remove(0);
-            (run.response_ns.all.mean.expect("requests"), run.load.is_overloaded)
+            (run.response_ns.all.mean.expect("requests"), load(&run).is_overloaded)
         };
         let runs = [1, 2, 4, 16].map(mean);
         // In an overload reads of the map wait behind more programs, where dies serve in order.

@@ -3,7 +3,7 @@
 
 use sim::{Results, RunResult};
 
-use super::{error, operations, results};
+use super::{error, operations, results, simulated_ns};
 
 /// Four dies, each on a channel of its own, of three-bit cells: blocks of 48 pages, 16 in pSLC
 /// mode.
@@ -54,13 +54,13 @@ fn the_cliff_of_a_fill_stands_at_the_size_of_the_static_cache() {
     assert_eq!((beyond.notes["cached_pages"], beyond.notes["folds"]), (CACHE_PAGES + 1, 1));
     assert_eq!(operations(&beyond, "fold", "program"), PSLC_PAGES);
     // Each die takes its pages one after the other: 10 µs over its channel and 150 µs in pSLC mode.
-    assert_eq!(within.simulated_ns, CACHE_PAGES / DIES * 160_000);
+    assert_eq!(simulated_ns(&within), CACHE_PAGES / DIES * 160_000);
 }
 
 #[test]
 fn behind_the_cliff_the_rate_is_the_fold_bound() {
     let [near, far] = [4 * CACHE_PAGES, 20 * CACHE_PAGES].map(|pages| sequential(pages, STATIC));
-    let measured_ns = (far.simulated_ns - near.simulated_ns) as f64 / (16 * CACHE_PAGES) as f64;
+    let measured_ns = (simulated_ns(&far) - simulated_ns(&near)) as f64 / (16 * CACHE_PAGES) as f64;
     // A page is programmed in pSLC mode, read there and programmed with all bits, each with a
     // transfer, and has its share of the erase of a block of the cache.
     let bound_ns = (150_000.0 + 20_000.0 + 600_000.0 + 3.0 * 10_000.0 + 3_000_000.0 / PSLC_PAGES as f64) / DIES as f64;
@@ -112,7 +112,7 @@ fn units_of_a_page_in_pslc_mode_are_programmed_at_once() {
     assert_eq!(beyond.notes["folds"], 1);
     // A flash page and not a word line: 10 µs over the channel and 150 µs. Six of each die are in
     // the program buffer at the end.
-    assert_eq!(within.simulated_ns, (CACHE_PAGES / DIES / 4 - 6) * 160_000);
+    assert_eq!(simulated_ns(&within), (CACHE_PAGES / DIES / 4 - 6) * 160_000);
     let buffer = |run: &RunResult| {
         let structure = run.footprint.structures.iter().find(|structure| structure.name == "program buffer");
         structure.expect("units wait").ram_bytes
@@ -122,7 +122,7 @@ fn units_of_a_page_in_pslc_mode_are_programmed_at_once() {
     // sensed once, its share of a word line, and its share of an erase.
     let [near, far] = [4 * CACHE_PAGES, 20 * CACHE_PAGES].map(sequential);
     assert_eq!(buffer(&far), 3 * DIES * 12 * 4096, "and one of what is folded");
-    let measured_ns = (far.simulated_ns - near.simulated_ns) as f64 / (16 * CACHE_PAGES) as f64;
+    let measured_ns = (simulated_ns(&far) - simulated_ns(&near)) as f64 / (16 * CACHE_PAGES) as f64;
     let shares_ns = (150_000.0 + 20_000.0) / 4.0 + 600_000.0 / 12.0 + 3.0 * 2_500.0 + 3_000_000.0 / PSLC_PAGES as f64;
     let bound_ns = shares_ns / DIES as f64;
     assert!((measured_ns / bound_ns - 1.0).abs() < 0.02, "{measured_ns} ns a page, and {bound_ns} bound it");
@@ -150,7 +150,7 @@ fn a_word_line_without_a_pslc_time_lends_each_of_its_pages_a_share() {
     // Flash pages of a die behind those that the program buffer holds: the first is programmed.
     let program_ns = |device: &str, pages: u64| {
         let text = fill_text(DIES * 4 * pages, "pattern = \"sequential\"", STATIC);
-        results(&text.replace(DEVICE, &device.replace(keys, ""))).runs.remove(0).simulated_ns - 10_000
+        simulated_ns(&results(&text.replace(DEVICE, &device.replace(keys, ""))).runs[0]) - 10_000
     };
     assert_eq!(program_ns(&with_word_lines(), 7), 600_000 / 3);
     let shadow = with_word_lines().replace("programming = \"one_shot\"\n", "");

@@ -3,7 +3,7 @@
 
 use sim::RunResult;
 
-use super::{operations, results};
+use super::{operations, results, simulated_ns};
 
 const DIES: &str = "channels = 2\n        dies_per_channel = 2\n";
 
@@ -112,7 +112,7 @@ fn on_one_die_of(device: &str, workload: &str, rest: &str) -> RunResult {
 fn a_word_line_is_programmed_in_one_time() {
     let run = on_one_die(ONE_SHOT_DIE, SEQUENTIAL, ERASED);
     // The last request has its place when the last two programs have yet to begin.
-    assert_eq!(run.simulated_ns, (600 / 3 - 2) * 561_000);
+    assert_eq!(simulated_ns(&run), (600 / 3 - 2) * 561_000);
     // Two of three writes find a place at once.
     assert_eq!((run.response_ns.write.p50, run.response_ns.write.p90), (Some(0), Some(561_000)));
     assert_eq!(program_buffer(&run), Some(2 * 3 * 32 * 1024));
@@ -126,7 +126,7 @@ fn pages_of_a_word_line_are_read_in_the_times_of_their_types() {
         );
         on_one_die(ONE_SHOT_DIE, &workload, FILLED)
     };
-    let ends: Vec<_> = (1..=7).map(|requests| reads(requests).simulated_ns).collect();
+    let ends: Vec<_> = (1..=7).map(|requests| simulated_ns(&reads(requests))).collect();
     let took: Vec<_> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
     // The first read is of any page, those behind of the pages behind it.
     let times = [56_500, 77_500, 106_000];
@@ -143,14 +143,14 @@ fn units_share_the_transfer_and_the_program_of_their_page() {
     let writes =
         "requests = 8\nspan = \"64MiB\"\nwrite_share = 1.0\nsizes = \"8KiB\"\nsequential_share = 1.0\nunit = \"8KiB\"";
     let run = on_one_die(device, writes, ERASED);
-    assert_eq!(run.simulated_ns, 300_000, "the second four have places then");
+    assert_eq!(simulated_ns(&run), 300_000, "the second four have places then");
     assert_eq!((operations(&run, "host", "program"), program_buffer(&run)), (8, Some(32 * 1024)));
     let run = on_one_die(device, &writes.replace("1.0\nsizes", "0.0\nsizes"), FILLED);
-    assert_eq!(run.simulated_ns, 8 * (25_000 + 25_000), "a request each");
+    assert_eq!(simulated_ns(&run), 8 * (25_000 + 25_000), "a request each");
     // A request that reads all units of a page has it sensed once.
     let large = writes.replace("8KiB", "64KiB").replace("write_share = 1.0", "write_share = 0.0");
     let run = on_one_die(device, &large.replace("requests = 8", "requests = 4"), FILLED);
-    assert_eq!(run.simulated_ns, 4 * 2 * (25_000 + 100_000));
+    assert_eq!(simulated_ns(&run), 4 * 2 * (25_000 + 100_000));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_write_waits_for_a_place_in_the_program_buffer() {
     for buffers in [1, 2, 3, 8] {
         let run = on_one_die(&format!("{device}\nprogram_buffer = \"{}KiB\"", 32 * buffers), writes, ERASED);
         // Ten programs: the last request has its place when all but those that fit have ended.
-        assert_eq!(run.simulated_ns, (10 - buffers) * 300_000, "{buffers} buffered");
+        assert_eq!(simulated_ns(&run), (10 - buffers) * 300_000, "{buffers} buffered");
         assert_eq!(program_buffer(&run), Some(buffers * 32 * 1024));
     }
 }

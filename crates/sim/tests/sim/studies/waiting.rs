@@ -2,7 +2,7 @@
 
 use sim::{Results, RunResult};
 
-use super::{error, results};
+use super::{error, load, results, simulated_ns};
 
 /// Five schemes of five kinds on a small device; `host` and `gap` decide how busy it is.
 fn text(gap: &str, more: &str) -> String {
@@ -110,7 +110,7 @@ fn bears(text: &str, speedup: f64) -> bool {
     let outcome = results(
         &text.replace("[workload.generator]", &format!("[workload]\nspeedup = {speedup}\n[workload.generator]")),
     );
-    !outcome.runs[0].load.is_overloaded
+    !load(&outcome.runs[0]).is_overloaded
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_bisection_finds_the_bottlenecks_rate_or_what_waits_for_merges() {
         let (head, _) = text.split_once("[[ftl]]").expect("a scheme");
         let text = format!("{head}[[ftl]]\nname = \"{name}\"").replace("requests = 6000", "requests = 20000");
         let outcome = results(&text);
-        let load = &outcome.runs[0].load;
+        let load = load(&outcome.runs[0]);
         let (most, offered) = (load.bottleneck_iops.expect("busy"), load.offered_iops.expect("open"));
         let (mut low, mut high) = (0.25 * most / offered, 2.0 * most / offered);
         assert!(bears(&text, low) && !bears(&text, high), "{name}: {load:?}");
@@ -138,14 +138,14 @@ fn a_bisection_finds_the_bottlenecks_rate_or_what_waits_for_merges() {
 fn overload_is_noticed_and_light_load_is_not() {
     let heavy = results(&text("200us", ""));
     for run in &heavy.runs {
-        let load = &run.load;
+        let load = load(run);
         assert!(load.is_overloaded, "{}: {load:?}", run.label);
         assert!(load.offered_iops > load.bottleneck_iops && load.outlasts_arrivals_ns.expect("open") > 0);
     }
     let light = results(&text("100ms", ""));
     for run in &light.runs {
         assert!(
-            !run.load.is_overloaded && run.load.utilisation_max.expect("busy") < 0.5,
+            !load(run).is_overloaded && load(run).utilisation_max.expect("busy") < 0.5,
             "{}: {:?}",
             run.label,
             run.load
@@ -153,7 +153,7 @@ fn overload_is_noticed_and_light_load_is_not() {
     }
     let closed = results(&text("1ms", "").replace("[run]", "[host]\nloop = \"closed\"\n[run]"));
     for run in &closed.runs {
-        let load = &run.load;
+        let load = load(run);
         assert!(!load.is_overloaded && load.offered_iops.is_none() && load.backlog_ns.is_none(), "{load:?}");
         // The last collections end after the last response.
         let ratio = run.iops.expect("time passed") / load.bottleneck_iops.expect("busy");
@@ -170,7 +170,7 @@ fn what_is_skipped_is_served_and_not_measured() {
         assert_eq!((whole.skipped_requests, rest.skipped_requests), (0, 2000));
         assert_eq!((whole.response_ns.all.count, rest.response_ns.all.count), (6000, 4000));
         assert!(rest.host_pages_written < whole.host_pages_written && rest.erases.total < whole.erases.total);
-        let share = rest.simulated_ns as f64 / whole.simulated_ns as f64;
+        let share = simulated_ns(rest) as f64 / simulated_ns(whole) as f64;
         assert!((0.5..0.95).contains(&share), "{share}");
         assert_eq!(rest.series.request.last(), Some(&4000));
         adds_up(rest);

@@ -4,7 +4,7 @@ use ftl::{Moment, Nanos, Timing};
 use sim::{Abilities, FrontEnd};
 
 use super::{PROGRAM, READ, Scenario, block};
-use crate::studies::results;
+use crate::studies::{load, results, simulated_ns};
 
 const LINK: FrontEnd = FrontEnd { link_bytes_per_s: Some(100_000_000), link_ns: 7, cores: None, core_ns: 0 };
 
@@ -85,8 +85,8 @@ fn a_full_link_bounds_a_closed_loop_and_is_named_as_the_bottleneck() {
         "loop = \"closed\"\nqueue_depth = 32",
     ));
     let run = &results.runs[0];
-    assert_eq!(run.load.busiest.as_deref(), Some("link"));
-    let iops: f64 = 200_000.0 / (run.simulated_ns as f64 / 1e9);
+    assert_eq!(load(run).busiest.as_deref(), Some("link"));
+    let iops: f64 = 200_000.0 / (simulated_ns(run) as f64 / 1e9);
     assert!((iops / (100e6 / 4096.0) - 1.0).abs() < 0.001, "{iops}");
     let parts = run.service_ns.as_ref().expect("the breakdown is on");
     let waiting: f64 = run.waiting_ns.as_ref().expect("on").values().sum();
