@@ -1,12 +1,10 @@
 //! Where requests go: one sampler per pattern, in units of the part's region. It knows neither
 //! bytes nor lengths.
 
-use random::{SeededRng, derive, mix};
-
-use super::permutation::Permutation;
-use super::plan::{AddressPlan, ExtentsPlan, PartPlan};
+use random::{SeededRng, mix};
 
 use super::draws::Chance;
+use super::permutation::Permutation;
 use super::zipf::ZipfRanks;
 
 /// Draws the first unit of a request.
@@ -26,28 +24,6 @@ pub(crate) enum AddressSampler {
 }
 
 impl AddressSampler {
-    /// For one part; `master` is the workload's seed, `name` the part's, for what is the part's
-    /// alone.
-    pub(crate) fn new(plan: &PartPlan, master: u64, name: &str) -> Self {
-        match &plan.places {
-            AddressPlan::Uniform => Self::Uniform { units: plan.units },
-            AddressPlan::Permutation { same } => {
-                Self::Permutation(Passes::new(plan.units, *same, derive(master, &format!("{name}/permutation"))))
-            }
-            AddressPlan::Zipf { theta, theta_inside, extents } => Self::Zipf {
-                ranks: ZipfRanks::new(extents.count, *theta),
-                inside: (*theta_inside > 0.0).then(|| ZipfRanks::new(extents.units_per_extent, *theta_inside)),
-                extents: Extents::new(extents, plan.units, master),
-            },
-            AddressPlan::HotCold { hot_extents, hot_request_share, extents } => Self::HotCold {
-                hot: *hot_extents,
-                hot_chance: Chance::of(*hot_request_share),
-                extents: Extents::new(extents, plan.units, master),
-            },
-            AddressPlan::Sequential => Self::Sequential,
-        }
-    }
-
     /// Draws a unit. [`AddressSampler::Sequential`] answers 0, where it starts and wraps to.
     #[inline]
     pub(crate) fn draw(&mut self, stream: &mut SeededRng) -> u64 {
@@ -78,7 +54,7 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    fn new(units: u64, same: bool, key: u64) -> Self {
+    pub(crate) fn new(units: u64, same: bool, key: u64) -> Self {
         Self { order: Permutation::new(units, key), next: 0, key, same }
     }
 
@@ -100,8 +76,8 @@ impl Passes {
 /// fixed permutation.
 #[derive(Clone, Debug)]
 pub(crate) struct Extents {
-    count: u64,
-    units_per_extent: u64,
+    pub(crate) count: u64,
+    pub(crate) units_per_extent: u64,
     units: u64,
     scatter: Option<Permutation>,
     drift: Option<Drift>,
@@ -117,17 +93,11 @@ struct Drift {
 }
 
 impl Extents {
-    fn new(plan: &ExtentsPlan, units: u64, master: u64) -> Self {
-        // Named after the hot set alone, so that parts which agree on it share their popular
-        // places.
-        let scatter = plan.hot_set.map(|set| Permutation::new(plan.count, derive(master, &format!("hot set {set}"))));
-        Self {
-            count: plan.count,
-            units_per_extent: plan.units_per_extent,
-            units,
-            scatter,
-            drift: Drift::new(plan.drift),
-        }
+    /// Extents of a region; popularity moves on after `drift` requests, or never if that is 0.
+    pub(crate) fn new(units: u64, units_per_extent: u64, scatter_key: Option<u64>, drift: u64) -> Self {
+        let count = units.div_ceil(units_per_extent);
+        let scatter = scatter_key.map(|key| Permutation::new(count, key));
+        Self { count, units_per_extent, units, scatter, drift: Drift::new(drift) }
     }
 
     /// A unit of the extent that has this popularity rank, from 0.

@@ -3,7 +3,7 @@
 //!
 //! It does not know how values combine; that is [`super::plan`]'s business.
 
-use super::draws::SizesPlan;
+use super::draws::{SizeSampler, Weighted};
 use super::spec::SpecError;
 use super::spec::{Arrivals, GeneratorSpec, Sizes};
 use crate::units::Bytes;
@@ -12,6 +12,8 @@ use crate::units::Bytes;
 const MAX_LENGTH: u64 = u32::MAX as u64;
 /// Units of a range: up to here a share times their number is exact in `f64`.
 const MAX_UNITS: u64 = 1 << 52;
+/// Units of a range with trims: positions of written units are kept in 32 bits each.
+const MAX_TRIM_UNITS: u64 = u32::MAX as u64 - 1;
 /// Ends of address ranges, so that no sum of an offset and a length overflows.
 const MAX_END: u64 = 1 << 63;
 /// Expected length of a whole workload in nanoseconds (36 years); leaves the clock 16-fold room
@@ -54,8 +56,19 @@ pub(super) fn check_range(spec: &GeneratorSpec) -> Result<u64, SpecError> {
     Ok(span / unit)
 }
 
+/// A range whose written units can be remembered, where something trims.
+pub(super) fn check_trims(spec: &GeneratorSpec, trims: bool, units: u64) -> Result<(), SpecError> {
+    if !trims || units <= MAX_TRIM_UNITS {
+        return Ok(());
+    }
+    let rule = format!(
+        "a workload with trims can have at most {MAX_TRIM_UNITS} units, these are {units}; use a larger `unit`"
+    );
+    Err(SpecError::field("span", spec.span, rule))
+}
+
 /// Lengths that a record can hold and the region too; without any, one unit.
-pub(super) fn check_sizes(key: &str, sizes: Option<&Sizes>, unit: u64, units: u64) -> Result<SizesPlan, SpecError> {
+pub(super) fn check_sizes(key: &str, sizes: Option<&Sizes>, unit: u64, units: u64) -> Result<SizeSampler, SpecError> {
     let region = units * unit;
     let length = |key: &str, size: Bytes| {
         if (1..=MAX_LENGTH.min(region)).contains(&size.0) {
@@ -65,8 +78,8 @@ pub(super) fn check_sizes(key: &str, sizes: Option<&Sizes>, unit: u64, units: u6
         Err(SpecError::field(key, size, rule))
     };
     match sizes {
-        None => Ok(SizesPlan::Fixed(length(key, Bytes(unit))?)),
-        Some(Sizes::Fixed(size)) => Ok(SizesPlan::Fixed(length(key, *size)?)),
+        None => Ok(SizeSampler::Fixed(length(key, Bytes(unit))?)),
+        Some(Sizes::Fixed(size)) => Ok(SizeSampler::Fixed(length(key, *size)?)),
         Some(Sizes::Uniform { min, max, step }) => {
             let (min, max) =
                 (length(&format!("{key}.uniform.min"), *min)?, length(&format!("{key}.uniform.max"), *max)?);
@@ -77,15 +90,16 @@ pub(super) fn check_sizes(key: &str, sizes: Option<&Sizes>, unit: u64, units: u6
             }
             // At most 2³² − 1 sizes; the count itself could be 2³² only for min = 0, which is
             // refused.
-            Ok(SizesPlan::Steps { min, step, count: (max - min) / step + 1 })
+            Ok(SizeSampler::Steps { min, step, count: (max - min) / step + 1 })
         }
         Some(Sizes::Choice(choices)) => {
             let weights: Vec<f64> = choices.iter().map(|choice| choice.weight).collect();
             check_weights(&format!("{key}.choice"), &weights)?;
-            let lengths = choices.iter().enumerate().map(|(index, choice)| {
-                Ok((length(&format!("{key}.choice[{index}].size"), choice.size)?, choice.weight))
-            });
-            Ok(SizesPlan::Choice(lengths.collect::<Result<_, _>>()?))
+            let lengths = choices
+                .iter()
+                .enumerate()
+                .map(|(index, choice)| length(&format!("{key}.choice[{index}].size"), choice.size));
+            Ok(SizeSampler::Choice { table: Weighted::new(&weights), lengths: lengths.collect::<Result<_, _>>()? })
         }
     }
 }

@@ -24,6 +24,7 @@ mod arrivals;
 mod draws;
 mod footprint;
 mod limits;
+mod parts;
 mod permutation;
 mod place_shape;
 mod plan;
@@ -39,15 +40,11 @@ pub use spec::{
 };
 
 use host::{Hint, HostOp};
-use random::SeededRng;
 
 use crate::record::Record;
-use crate::units::SECTOR;
-use addresses::AddressSampler;
-use arrivals::{Clock, GapSampler};
-use draws::{Chance, SizeSampler, Weighted};
+use arrivals::Clock;
 use footprint::InUse;
-use plan::{AddressPlan, PartPlan, PhasePlan, Plan};
+use parts::{PartState, PhaseState, Range};
 use reuse::{ReuseSampler, Used};
 
 /// Checks `spec` and returns its records, `spec.requests` of them, in order of arrival and from
@@ -84,72 +81,18 @@ pub struct Generator {
     reuse: Option<ReuseSampler>,
 }
 
-/// The address range, in bytes, and its unit.
-#[derive(Clone, Copy, Debug)]
-struct Range {
-    start: u64,
-    unit: u64,
-}
-
-#[derive(Clone, Debug)]
-struct PhaseState {
-    requests: u64,
-    gaps: GapSampler,
-    gap_stream: SeededRng,
-    mixture: Weighted,
-    mixture_stream: SeededRng,
-    parts: Box<[PartState]>,
-}
-
-#[derive(Clone, Debug)]
-struct PartState {
-    operations: Operations,
-    operation_stream: SeededRng,
-    sizes: SizeSampler,
-    size_stream: SeededRng,
-    continues: Chance,
-    run_stream: SeededRng,
-    places: AddressSampler,
-    place_stream: SeededRng,
-    trim_stream: SeededRng,
-    /// Its region: the first byte and the one past the last.
-    region: (u64, u64),
-    unit: u64,
-    /// For each run, one past the last byte it read or wrote; none before it did.
-    runs: Box<[Option<u64>]>,
-    /// The run of the request in hand.
-    run: usize,
-    /// Whether requests start at multiples of their length.
-    aligned: bool,
-    /// The sector of a unit at which they start, where that is not always its first.
-    starts: Option<Weighted>,
-    /// Whether a request starts at its unit's own sector.
-    keeps_start: Chance,
-    start_stream: SeededRng,
-    stream: u8,
-    /// Whether its requests may be repeated.
-    reusable: bool,
-}
-
-/// The operations of a part.
-#[derive(Clone, Copy, Debug)]
-enum Operations {
-    /// All the same: nothing is drawn.
-    Only(HostOp),
-    /// A trim below the first bound (of 2⁶⁴), a write below the second, else a read.
-    Drawn { trim_below: u64, write_below: u64 },
-}
-
 impl Generator {
     /// Checks `spec` and prepares to generate it from `seed`. Costs milliseconds, more only where
     /// trims need a table.
     pub fn new(spec: &GeneratorSpec, seed: u64) -> Result<Self, SpecError> {
-        let plan = Plan::new(spec)?;
-        let range = Range { start: plan.start, unit: plan.unit };
-        let phases: Box<[PhaseState]> =
-            plan.phases.iter().enumerate().map(|(index, phase)| PhaseState::new(phase, index, range, seed)).collect();
+        limits::at_least_one("requests", spec.requests)?;
+        let reuse = ReuseSampler::new(&spec.reuse, seed)?;
+        let units = limits::check_range(spec)?;
+        let phases = plan::phases(spec, units, seed)?;
+        let trims = phases.iter().flat_map(|phase| &phase.parts).any(PartState::trims);
+        limits::check_trims(spec, trims, units)?;
         Ok(Self {
-            requests_left: plan.requests,
+            requests_left: spec.requests,
             started: false,
             clock: Clock::default(),
             current: 0,
@@ -157,9 +100,9 @@ impl Generator {
             phases,
             flush_every: spec.flush_every,
             unflushed: 0,
-            range,
-            in_use: plan.trims().then(|| InUse::new(plan.units, plan.filled)),
-            reuse: ReuseSampler::new(&spec.reuse, seed),
+            range: Range { start: spec.start.0, unit: spec.unit.0 },
+            in_use: trims.then(|| InUse::new(units, spec.filled)),
+            reuse,
         })
     }
 
@@ -219,145 +162,3 @@ impl Iterator for Generator {
 }
 
 impl std::iter::FusedIterator for Generator {}
-
-impl PhaseState {
-    fn new(plan: &PhasePlan, index: usize, range: Range, seed: u64) -> Self {
-        let name = format!("phase {index}");
-        let weights: Vec<f64> = plan.parts.iter().map(|part| part.weight).collect();
-        let part =
-            |(index, part): (usize, &PartPlan)| PartState::new(part, &format!("{name}/part {index}"), range, seed);
-        Self {
-            requests: plan.requests,
-            gaps: GapSampler::new(&plan.arrivals),
-            gap_stream: SeededRng::named(seed, &format!("{name}/arrivals")),
-            mixture: Weighted::new(&weights),
-            mixture_stream: SeededRng::named(seed, &format!("{name}/mixture")),
-            parts: plan.parts.iter().enumerate().map(part).collect(),
-        }
-    }
-}
-
-impl PartState {
-    fn new(plan: &PartPlan, name: &str, range: Range, seed: u64) -> Self {
-        let stream = |purpose: &str| SeededRng::named(seed, &format!("{name}/{purpose}"));
-        let first = range.start + plan.first_unit * range.unit;
-        Self {
-            operations: Operations::new(plan.write_share, plan.trim_share),
-            operation_stream: stream("operations"),
-            sizes: SizeSampler::new(&plan.sizes),
-            size_stream: stream("sizes"),
-            // A sequential part is one run that never chooses to jump.
-            continues: if matches!(plan.places, AddressPlan::Sequential) {
-                Chance::Always
-            } else {
-                Chance::of(plan.sequential_share)
-            },
-            run_stream: stream("runs"),
-            places: AddressSampler::new(plan, seed, name),
-            place_stream: stream("places"),
-            trim_stream: stream("trims"),
-            region: (first, first + plan.units * range.unit),
-            unit: range.unit,
-            runs: vec![None; plan.runs as usize].into_boxed_slice(),
-            run: 0,
-            aligned: plan.aligned,
-            starts: plan.starts.as_deref().map(Weighted::new),
-            keeps_start: Chance::of(plan.starts_kept),
-            start_stream: stream("starts"),
-            stream: plan.stream,
-            reusable: plan.reusable,
-        }
-    }
-
-    /// One request: operation, offset, length.
-    #[inline]
-    fn request(
-        &mut self,
-        range: Range,
-        in_use: &mut Option<InUse>,
-        reuse: &mut Option<ReuseSampler>,
-    ) -> (HostOp, u64, u32) {
-        let mut op = self.operations.draw(&mut self.operation_stream);
-        if op == HostOp::Trim {
-            if let Some(unit) = in_use.as_mut().and_then(|in_use| in_use.take(&mut self.trim_stream)) {
-                return (HostOp::Trim, range.start + unit * range.unit, range.unit as u32);
-            }
-            op = HostOp::Write;
-        }
-        let length = self.sizes.draw(&mut self.size_stream);
-        let offset = match reuse {
-            None => self.place(length),
-            Some(reuse) => reuse.new_place(|| self.place(length)),
-        };
-        self.runs[self.run] = Some(offset + u64::from(length));
-        (op, offset, length)
-    }
-
-    /// Where a request of this length goes: on from the last one, or to a place of the pattern's.
-    #[inline]
-    fn place(&mut self, length: u32) -> u64 {
-        let length = u64::from(length);
-        if self.runs.len() > 1 {
-            self.run = self.run_stream.below(self.runs.len() as u64) as usize;
-        }
-        if self.continues.hit(&mut self.run_stream)
-            && let Some(next) = self.runs[self.run]
-            && next + length <= self.region.1
-        {
-            return next;
-        }
-        let grain = if self.aligned { length } else { self.unit };
-        let unit = self.places.draw(&mut self.place_stream);
-        let drawn = unit * self.unit;
-        let last = self.region.1 - self.region.0 - length;
-        let sector = self.sector(unit);
-        let offset = if self.aligned { drawn - drawn % grain } else { drawn } + sector * SECTOR;
-        self.region.0 + if offset <= last { offset } else { last - last % grain }
-    }
-}
-
-impl PartState {
-    /// The sector of a unit at which a request starts.
-    #[inline]
-    fn sector(&mut self, unit: u64) -> u64 {
-        let Some(starts) = &self.starts else { return 0 };
-        let sector = if self.keeps_start.hit(&mut self.start_stream) {
-            // All parts with these weights agree on a unit's own sector.
-            starts.draw(&mut SeededRng::new(unit))
-        } else {
-            starts.draw(&mut self.start_stream)
-        };
-        sector as u64
-    }
-}
-
-impl Operations {
-    fn new(write_share: f64, trim_share: f64) -> Self {
-        match (Chance::of(write_share), Chance::of(trim_share)) {
-            (Chance::Always, _) => Self::Only(HostOp::Write),
-            (_, Chance::Always) => Self::Only(HostOp::Trim),
-            (Chance::Never, Chance::Never) => Self::Only(HostOp::Read),
-            (_, _) => {
-                let bound = |share: f64| (share * 18_446_744_073_709_551_616.0) as u64;
-                // A conversion saturates, so shares that add to 1 leave a read with probability
-                // 2⁻⁶⁴ at most: never.
-                Self::Drawn { trim_below: bound(trim_share), write_below: bound(trim_share + write_share) }
-            }
-        }
-    }
-
-    #[inline]
-    fn draw(self, stream: &mut SeededRng) -> HostOp {
-        match self {
-            Self::Only(op) => op,
-            Self::Drawn { trim_below, write_below } => {
-                let bits = stream.bits();
-                if bits < trim_below {
-                    return HostOp::Trim;
-                }
-                // A coin toss: selected, not branched on.
-                std::hint::select_unpredictable(bits < write_below, HostOp::Write, HostOp::Read)
-            }
-        }
-    }
-}

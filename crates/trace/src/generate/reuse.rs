@@ -68,7 +68,7 @@ struct History {
 }
 
 /// Checks what a description says of reuse.
-pub(super) fn check_reuse(reuse: &[Reuse]) -> Result<(), SpecError> {
+fn check_reuse(reuse: &[Reuse]) -> Result<(), SpecError> {
     let mut sum = 0.0;
     for (index, kind) in reuse.iter().enumerate() {
         let key = format!("reuse[{index}]");
@@ -88,11 +88,12 @@ pub(super) fn check_reuse(reuse: &[Reuse]) -> Result<(), SpecError> {
 }
 
 impl ReuseSampler {
-    /// From checked kinds; none where nothing is repeated.
-    pub(super) fn new(reuse: &[Reuse], seed: u64) -> Option<Self> {
+    /// From the kinds of a description; none where nothing is repeated.
+    pub(super) fn new(reuse: &[Reuse], seed: u64) -> Result<Option<Self>, SpecError> {
+        check_reuse(reuse)?;
         let sum: f64 = reuse.iter().map(|kind| kind.share).sum();
         if sum <= 0.0 {
-            return None;
+            return Ok(None);
         }
         let new = (1.0 - sum).max(0.0);
         let weights: Vec<f64> = std::iter::once(new).chain(reuse.iter().map(|kind| kind.share)).collect();
@@ -107,14 +108,14 @@ impl ReuseSampler {
             let distances = reuse.iter().filter(|kind| kind.after == access).map(|kind| kind.distance[1] as usize);
             History { ring: vec![None; distances.max().unwrap_or(0)].into_boxed_slice(), count: 0 }
         };
-        Some(Self {
+        Ok(Some(Self {
             choice: Weighted::new(&weights),
             kinds: reuse.iter().map(kind).collect(),
             reads: history(Access::Read),
             writes: history(Access::Write),
             used_sectors: vec![0; SECTORS_KNOWN].into_boxed_slice(),
             stream: SeededRng::named(seed, "reuse"),
-        })
+        }))
     }
 
     /// The next request, if it is one that repeats another.

@@ -224,71 +224,155 @@ fn is_one<T: From<u8> + PartialEq>(value: &T) -> bool {
     *value == T::from(1)
 }
 
-/// One ingredient of [`Pattern::Mixed`].
-#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
-#[serde(deny_unknown_fields)]
-pub struct Part {
-    /// How often it is drawn, relative to the other parts; 0 or more, not all 0. Default 1.
-    #[serde(default = "one")]
-    pub weight: f64,
-    /// Where its requests go; neither mixed nor phases.
-    pub pattern: Pattern,
-    /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units.
-    /// Default all, `[0, 1]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<[f64; 2]>,
-    /// As in [`GeneratorSpec::write_share`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub write_share: Option<f64>,
-    /// As in [`GeneratorSpec::trim_share`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub trim_share: Option<f64>,
-    /// As in [`GeneratorSpec::sequential_share`]; the part remembers where its own last request
-    /// ended.
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub sequential_share: Option<f64>,
-    /// As in [`GeneratorSpec::runs`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u32>,
-    /// As in [`GeneratorSpec::aligned`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aligned: Option<bool>,
-    /// As in [`GeneratorSpec::starts`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub starts: Option<Vec<f64>>,
-    /// As in [`GeneratorSpec::starts_kept`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub starts_kept: Option<f64>,
-    /// As in [`GeneratorSpec::sizes`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Sizes>,
-    /// As in [`GeneratorSpec::stream`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stream: Option<u8>,
-    /// Whether later requests may repeat its requests, where [`GeneratorSpec::reuse`] has some that
-    /// do. Default true.
-    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
-    pub reusable: bool,
+/// What parts and phases take from the workload around them where they leave it out.
+#[derive(Clone, Copy)]
+pub(super) struct Settings<'a> {
+    pub(super) write_share: Option<f64>,
+    pub(super) trim_share: f64,
+    pub(super) sequential_share: f64,
+    pub(super) runs: u32,
+    pub(super) aligned: bool,
+    pub(super) starts: Option<&'a [f64]>,
+    pub(super) starts_kept: f64,
+    pub(super) sizes: Option<&'a Sizes>,
+    pub(super) stream: u8,
+}
+
+impl GeneratorSpec {
+    /// What the workload has for its parts and phases.
+    pub(super) fn settings(&self) -> Settings<'_> {
+        Settings {
+            write_share: self.write_share,
+            trim_share: self.trim_share,
+            sequential_share: self.sequential_share,
+            runs: self.runs,
+            aligned: self.aligned,
+            starts: self.starts.as_deref(),
+            starts_kept: self.starts_kept,
+            sizes: self.sizes.as_ref(),
+            stream: self.stream,
+        }
+    }
+}
+
+/// A part or a phase: fields of its own, and between them those of [`Settings`] that it has.
+macro_rules! with_settings {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$before_meta:meta])* pub $before:ident: $before_type:ty,)+
+        ..Settings
+        $($(#[$after_meta:meta])* pub $after:ident: $after_type:ty,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$before_meta])* pub $before: $before_type,)+
+            /// As in [`GeneratorSpec::write_share`].
+            #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
+            pub write_share: Option<f64>,
+            /// As in [`GeneratorSpec::trim_share`].
+            #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
+            pub trim_share: Option<f64>,
+            /// As in [`GeneratorSpec::sequential_share`], of its own requests alone.
+            #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
+            pub sequential_share: Option<f64>,
+            /// As in [`GeneratorSpec::runs`].
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub runs: Option<u32>,
+            /// As in [`GeneratorSpec::aligned`].
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub aligned: Option<bool>,
+            /// As in [`GeneratorSpec::starts`].
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub starts: Option<Vec<f64>>,
+            /// As in [`GeneratorSpec::starts_kept`].
+            #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
+            pub starts_kept: Option<f64>,
+            /// As in [`GeneratorSpec::sizes`].
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub sizes: Option<Sizes>,
+            /// As in [`GeneratorSpec::stream`].
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub stream: Option<u8>,
+            $($(#[$after_meta])* pub $after: $after_type,)*
+        }
+
+        impl $name {
+            /// With the settings of the workload around it.
+            pub(super) fn inheriting($($before: $before_type,)+ $($after: $after_type,)*) -> Self {
+                Self {
+                    $($before,)+
+                    write_share: None,
+                    trim_share: None,
+                    sequential_share: None,
+                    runs: None,
+                    aligned: None,
+                    starts: None,
+                    starts_kept: None,
+                    sizes: None,
+                    stream: None,
+                    $($after,)*
+                }
+            }
+
+            /// Its settings inside these.
+            pub(super) fn settings<'a>(&'a self, around: &Settings<'a>) -> Settings<'a> {
+                Settings {
+                    write_share: self.write_share.or(around.write_share),
+                    trim_share: self.trim_share.unwrap_or(around.trim_share),
+                    sequential_share: self.sequential_share.unwrap_or(around.sequential_share),
+                    runs: self.runs.unwrap_or(around.runs),
+                    aligned: self.aligned.unwrap_or(around.aligned),
+                    starts: self.starts.as_deref().or(around.starts),
+                    starts_kept: self.starts_kept.unwrap_or(around.starts_kept),
+                    sizes: self.sizes.as_ref().or(around.sizes),
+                    stream: self.stream.unwrap_or(around.stream),
+                }
+            }
+        }
+    };
+}
+
+with_settings! {
+    /// One ingredient of [`Pattern::Mixed`]. It remembers where its own last request ended.
+    pub struct Part {
+        /// How often it is drawn, relative to the other parts; 0 or more, not all 0. Default 1.
+        #[serde(default = "one")]
+        pub weight: f64,
+        /// Where its requests go; neither mixed nor phases.
+        pub pattern: Pattern,
+        /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units.
+        /// Default all, `[0, 1]`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub region: Option<[f64; 2]>,
+        ..Settings
+        /// Whether later requests may repeat its requests, where [`GeneratorSpec::reuse`] has some
+        /// that do. Default true.
+        #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+        pub reusable: bool,
+    }
+}
+
+with_settings! {
+    /// One stretch of [`Pattern::Phases`].
+    pub struct Phase {
+        /// How many requests it lasts each time it comes; 1 or more.
+        #[serde(deserialize_with = "count")]
+        pub requests: u64,
+        /// Where its requests go; anything but phases.
+        pub pattern: Pattern,
+        /// As in [`GeneratorSpec::arrivals`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub arrivals: Option<Arrivals>,
+        ..Settings
+    }
 }
 
 impl Part {
     /// Requests of these sizes, whose weights are its own; the rest is the default.
     pub(super) fn of(sizes: Vec<WeightedSize>, pattern: Pattern) -> Self {
-        Self {
-            weight: sizes.iter().map(|size| size.weight).sum(),
-            pattern,
-            region: None,
-            write_share: None,
-            trim_share: None,
-            sequential_share: None,
-            runs: None,
-            aligned: None,
-            starts: None,
-            starts_kept: None,
-            sizes: Some(Sizes::Choice(sizes)),
-            stream: None,
-            reusable: true,
-        }
+        let weight = sizes.iter().map(|size| size.weight).sum();
+        Self { sizes: Some(Sizes::Choice(sizes)), ..Self::inheriting(weight, pattern, None, true) }
     }
 }
 
@@ -332,47 +416,6 @@ impl Access {
             Self::Write => HostOp::Write,
         }
     }
-}
-
-/// One stretch of [`Pattern::Phases`].
-#[derive(Clone, Debug, PartialEq, Serialize, DeserializeDerive)]
-#[serde(deny_unknown_fields)]
-pub struct Phase {
-    /// How many requests it lasts each time it comes; 1 or more.
-    #[serde(deserialize_with = "count")]
-    pub requests: u64,
-    /// Where its requests go; anything but phases.
-    pub pattern: Pattern,
-    /// As in [`GeneratorSpec::arrivals`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrivals: Option<Arrivals>,
-    /// As in [`GeneratorSpec::write_share`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub write_share: Option<f64>,
-    /// As in [`GeneratorSpec::trim_share`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub trim_share: Option<f64>,
-    /// As in [`GeneratorSpec::sequential_share`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub sequential_share: Option<f64>,
-    /// As in [`GeneratorSpec::runs`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<u32>,
-    /// As in [`GeneratorSpec::aligned`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aligned: Option<bool>,
-    /// As in [`GeneratorSpec::starts`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub starts: Option<Vec<f64>>,
-    /// As in [`GeneratorSpec::starts_kept`].
-    #[serde(default, deserialize_with = "optional_share", skip_serializing_if = "Option::is_none")]
-    pub starts_kept: Option<f64>,
-    /// As in [`GeneratorSpec::sizes`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Sizes>,
-    /// As in [`GeneratorSpec::stream`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stream: Option<u8>,
 }
 
 /// When requests arrive. The first is at 0; mean gaps are of the whole stream.
@@ -488,9 +531,10 @@ impl<'de> Deserialize<'de> for Sizes {
 }
 
 /// A workload description that cannot be carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// A value out of range, or two that contradict each other.
+    #[error("workload: {key} = {value}: {rule}")]
     Field {
         /// Where: the path of keys, such as `pattern.mixed[1].write_share`.
         key: String,
@@ -500,6 +544,7 @@ pub enum SpecError {
         rule: String,
     },
     /// No preset has this name.
+    #[error("no workload preset is called `{name}`; did you mean `{closest}`? There are: {}.", known.join(", "))]
     UnknownPreset {
         /// The name given.
         name: String,
@@ -515,18 +560,3 @@ impl SpecError {
         Self::Field { key: key.into(), value: value.to_string(), rule: rule.into() }
     }
 }
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field { key, value, rule } => write!(f, "workload: {key} = {value}: {rule}"),
-            Self::UnknownPreset { name, closest, known } => write!(
-                f,
-                "no workload preset is called `{name}`; did you mean `{closest}`? There are: {}.",
-                known.join(", ")
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}

@@ -106,20 +106,7 @@ impl Personal {
 }
 
 fn phase(requests: u64, parts: Vec<Part>) -> Phase {
-    Phase {
-        requests,
-        pattern: Pattern::Mixed(parts),
-        arrivals: None,
-        write_share: None,
-        trim_share: None,
-        sequential_share: None,
-        runs: None,
-        aligned: None,
-        starts: None,
-        starts_kept: None,
-        sizes: None,
-        stream: None,
-    }
+    Phase::inheriting(requests, Pattern::Mixed(parts), None)
 }
 
 fn part(weight: f64, pattern: Pattern, sizes: &[(u64, f64)]) -> Part {
