@@ -17,15 +17,15 @@
 //! Parquet is read from its end, so it cannot be read through a decompressor; it is compressed
 //! inside.
 
-mod chunk;
 mod column;
 mod pages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use host::{Hint, HostOp};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, Length, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
 use super::source::{Fault, LeftOut, Raw, Source};
 use crate::error::{TraceError, TracePosition, excerpt, printable};
@@ -33,7 +33,6 @@ use crate::format::{Format, TimeUnit};
 use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::record::Record;
-use chunk::Chunk;
 use column::Column;
 use pages::{CheckedPages, guarded};
 
@@ -58,7 +57,7 @@ const BATCH: usize = 8192;
 
 /// A trace in Parquet.
 pub(crate) struct ParquetSource {
-    file: SerializedFileReader<Chunk>,
+    file: Box<dyn FileReader>,
     /// Bytes in the file.
     length: u64,
     /// Where each of [`COLUMNS`] is in the file.
@@ -91,9 +90,10 @@ impl ParquetSource {
                 advice: format!("Decompress it first (`{compression} -d`); it is compressed inside already"),
             });
         }
-        let chunk = Chunk::of(origin)?;
-        let length = chunk.len();
-        let file = guarded(|| SerializedFileReader::new(chunk)).map_err(|error| damaged(&path, 0, &error))?;
+        let (file, length) = match origin {
+            Origin::File(path) => open(path, Origin::file(path)?)?,
+            Origin::Memory { bytes, .. } => open(&path, Bytes::copy_from_slice(bytes))?,
+        };
         let mut source = Self {
             file,
             length,
@@ -276,8 +276,16 @@ fn byte(name: &str, value: u64) -> Result<u8, Fault> {
     u8::try_from(value).map_err(|_| Fault::new(format!("{name} is {value}; expected a number from 0 to 255")))
 }
 
+/// A reader of these bytes, and how many they are. A damaged footer cannot ask for more memory than
+/// that: the library checks the footer's own length, [`ParquetSource::check_groups`] what is in it.
+fn open(path: &Path, bytes: impl ChunkReader + 'static) -> Result<(Box<dyn FileReader>, u64), TraceError> {
+    let length = bytes.len();
+    let file = guarded(|| SerializedFileReader::new(bytes)).map_err(|error| damaged(path, 0, &error))?;
+    Ok((Box::new(file), length))
+}
+
 #[cold]
-fn damaged(path: &std::path::Path, row: u64, error: &ParquetError) -> TraceError {
+fn damaged(path: &Path, row: u64, error: &ParquetError) -> TraceError {
     TraceError::Read {
         path: path.to_owned(),
         place: TracePosition::Row(row),
