@@ -13,8 +13,7 @@ pub const MAX_WINDOW: usize = 1 << 20;
 
 /// What to do with a request that is earlier than one before it. Text form: `refuse`, `clamp`,
 /// `sort:WINDOW`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TimeBackwards {
     /// Stop with an error.
     #[default]
@@ -27,6 +26,8 @@ pub enum TimeBackwards {
         window: usize,
     },
 }
+
+crate::units::written_as_text!(TimeBackwards, str::parse, "a string");
 
 impl fmt::Display for TimeBackwards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,20 +51,6 @@ impl FromStr for TimeBackwards {
                 "time_backwards is {text:?}, but it is refuse, clamp or sort:N with N from 1 to {MAX_WINDOW} requests"
             )),
         }
-    }
-}
-
-impl TryFrom<String> for TimeBackwards {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<TimeBackwards> for String {
-    fn from(choice: TimeBackwards) -> Self {
-        choice.to_string()
     }
 }
 

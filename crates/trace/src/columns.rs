@@ -7,7 +7,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use host::HostOp;
-use serde::{Deserialize, Serialize};
 
 use crate::format::TimeUnit;
 use crate::units::{SECTOR, parse_bytes, parse_duration};
@@ -70,18 +69,20 @@ impl Column {
 }
 
 /// The columns of a delimited text, in their order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// As the user wrote it.
     text: String,
-    list: Vec<Column>,
+    /// The columns in order.
+    pub(crate) list: Vec<Column>,
     /// Whether lines may go on behind the last column.
-    is_open: bool,
-    notation: Notation,
+    pub(crate) is_open: bool,
+    pub(crate) notation: Notation,
     /// Of what no column tells.
-    constants: Constants,
+    pub(crate) constants: Constants,
 }
+
+crate::units::written_as_text!(Columns, str::parse, "a string");
 
 /// How fields and numbers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,24 +103,6 @@ pub(crate) struct Constants {
 }
 
 impl Columns {
-    /// The columns in order.
-    pub(crate) fn list(&self) -> &[Column] {
-        &self.list
-    }
-
-    /// Whether lines may go on behind the last column.
-    pub(crate) fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    pub(crate) fn notation(&self) -> Notation {
-        self.notation
-    }
-
-    pub(crate) fn constants(&self) -> Constants {
-        self.constants
-    }
-
     /// What conditions call the columns, in order; nothing for a column without a name.
     pub(crate) fn names(&self) -> Vec<String> {
         self.list.iter().map(column_name).map(str::to_owned).collect()
@@ -134,20 +117,6 @@ impl Columns {
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl From<Columns> for String {
-    fn from(columns: Columns) -> Self {
-        columns.text
-    }
-}
-
-impl TryFrom<String> for Columns {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
     }
 }
 
@@ -322,7 +291,7 @@ mod tests {
         let columns: Columns = text.parse().unwrap();
         assert_eq!(columns.to_string(), text);
         assert_eq!(columns.time_unit(), TimeUnit::Ms);
-        assert!(columns.is_open());
+        assert!(columns.is_open);
         let words = vec![("1".to_owned(), HostOp::Read), ("0".to_owned(), HostOp::Write)];
         let expected = [
             Column::Time(TimeUnit::Ms),
@@ -333,15 +302,15 @@ mod tests {
             Column::Op(words),
             Column::Other(Some("kind".to_owned())),
         ];
-        assert_eq!(columns.list(), expected);
+        assert_eq!(columns.list, expected);
         for constant_behind in
             ["offset:B, ..., time=1us, op=read, size=512B", "offset:B, time=1us, op=read, ..., size=512B"]
         {
-            assert!(constant_behind.parse::<Columns>().unwrap().is_open());
+            assert!(constant_behind.parse::<Columns>().unwrap().is_open);
         }
         let json = serde_json::to_string(&columns).unwrap();
         assert_eq!(serde_json::from_str::<Columns>(&json).unwrap(), columns);
-        assert_eq!("time:s,offset:sector,size:KiB,op".parse::<Columns>().unwrap().list()[2], Column::Size(1024));
+        assert_eq!("time:s,offset:sector,size:KiB,op".parse::<Columns>().unwrap().list[2], Column::Size(1024));
     }
 
     #[test]

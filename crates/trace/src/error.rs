@@ -44,7 +44,11 @@ impl fmt::Display for TracePosition {
 }
 
 /// A record that cannot be used: where it is, how it looks, what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}, {place}: {problem}. Read as {format} ({}), it says: {excerpt}. Correct it, or leave bad records out and count them \
+     (--skip-bad), or name another format (--format)", path.display(), format.columns()
+)]
 pub struct BadRecord {
     /// Path of the trace.
     pub path: PathBuf,
@@ -56,22 +60,6 @@ pub struct BadRecord {
     pub problem: String,
     /// The record as text, at most about 120 characters, control characters escaped.
     pub excerpt: String,
-}
-
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}, {}: {}. Read as {} ({}), it says: {}. ",
-            self.path.display(),
-            self.place,
-            self.problem,
-            self.format,
-            self.format.columns(),
-            self.excerpt
-        )?;
-        write!(f, "Correct it, or leave bad records out and count them (--skip-bad), or name another format (--format)")
-    }
 }
 
 /// A request that is earlier than one before it, under a policy that does not allow it.

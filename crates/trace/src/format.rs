@@ -9,39 +9,28 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use Addresses::{InBytes, InSectors, Sure};
+use Template::{Guessed, Sure};
 
 /// Description of a format: all but the parsing of a line, which is its reader's (`read/`).
 struct About {
     name: &'static str,
     columns: &'static str,
     time: TimeUnit,
-    addresses: Addresses,
+    template: Template,
 }
 
-/// What a format counts addresses in, and whether its lines show it.
+/// The columns of a format as a user would describe them, the unit of times left open (`TIME`);
+/// empty where no such description reads it.
 #[derive(Clone, Copy)]
-pub(crate) enum Addresses {
+pub(crate) enum Template {
     /// Lines tell the format, so nobody mistakes bytes for sectors.
-    Sure,
-    /// Lines of plain numbers, addresses and sizes in bytes; and its columns with the unit (`UNIT`,
-    /// `TIME`) left open.
-    InBytes(&'static str),
-    /// The same with addresses in sectors.
-    InSectors(&'static str, Sizes),
-}
-
-/// What a format with addresses in sectors counts sizes in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sizes {
-    /// Sizes are in bytes.
-    InBytes,
-    /// Sizes are in sectors of 512 bytes.
-    InSectors,
+    Sure(&'static str),
+    /// Lines of plain numbers.
+    Guessed(&'static str),
 }
 
 /// Five numbers, as the simulators have them.
-const FIVE_NUMBERS: Addresses = InSectors("time:TIME, device, offset:UNIT, size:UNIT, op:1=read", Sizes::InSectors);
+const FIVE_NUMBERS: Template = Guessed("time:TIME, device, offset:sector, size:sector, op:1=read");
 
 /// The list: a row for each format, first those that files can have.
 macro_rules! formats {
@@ -75,133 +64,134 @@ formats! {
             name: "msr",
             columns: "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
             time: TimeUnit::HundredNs,
-            addresses: InBytes("time:TIME, -, device, op, offset:UNIT, size:UNIT, ..."),
+            template: Guessed("time:TIME, -, device, op, offset:B, size:B, ..."),
         };
         /// SPC, as the `UMass` repository has it.
         Spc = About {
             name: "spc",
             columns: "ASU,LBA,Size,Opcode,Timestamp[,…]",
             time: TimeUnit::S,
-            addresses: InSectors("device, offset:UNIT, size:B, op, time:TIME, ...", Sizes::InBytes),
+            template: Guessed("device, offset:sector, size:B, op, time:TIME, ..."),
         };
         /// Systor '17 (enterprise VDI).
         Systor17 = About {
             name: "systor17",
             columns: "Timestamp,Response,IOType,LUN,Offset,Size",
             time: TimeUnit::S,
-            addresses: InBytes("time:TIME, -, op, device, offset:UNIT, size:UNIT"),
+            template: Guessed("time:TIME, -, op, device, offset:B, size:B"),
         };
         /// Alibaba block traces.
         Alibaba = About {
             name: "alibaba",
             columns: "device_id,opcode,offset,length,timestamp",
             time: TimeUnit::Us,
-            addresses: InBytes("device, op, offset:UNIT, size:UNIT, time:TIME"),
+            template: Guessed("device, op, offset:B, size:B, time:TIME"),
         };
         /// Tencent block storage.
         Tencent = About {
             name: "tencent",
             columns: "Timestamp,Offset,Size,IOType,VolumeID",
             time: TimeUnit::S,
-            addresses: InSectors("time:TIME, offset:UNIT, size:UNIT, op:0=read, device", Sizes::InSectors),
+            template: Guessed("time:TIME, offset:sector, size:sector, op:0=read, device"),
         };
         /// FIU (Florida International University).
         Fiu = About {
             name: "fiu",
             columns: "ts pid process lba size rw major minor md5",
             time: TimeUnit::Ns,
-            addresses: InSectors("time:TIME, -, -, offset:UNIT, size:UNIT, op, -, -, -", Sizes::InSectors),
+            template: Guessed("time:TIME, -, -, offset:sector, size:sector, op, -, -, -"),
         };
         /// Event Tracing for Windows as text (SNIA: Exchange, `DevDiv`, TPC-E).
         Etw = About {
             name: "etw",
             columns: "DiskRead|DiskWrite, TimeStamp, Process (PID), TID, Irp, ByteOffset, IOSize, ElapsedTime, DiskNum, …",
             time: TimeUnit::Us,
-            addresses: Sure,
+            template: Sure(""),
         };
         /// `CloudPhysics` vscsi, versions 1 and 2, binary.
         Vscsi = About {
             name: "vscsi",
             columns: "binary records of 32 (version 1) or 40 (version 2) bytes",
             time: TimeUnit::Us,
-            addresses: Sure,
+            template: Sure(""),
         };
         /// Text output of blkparse.
         Blkparse = About {
             name: "blkparse",
             columns: "maj,min cpu seq time pid action rwbs sector + sectors [process]",
             time: TimeUnit::S,
-            addresses: Sure,
+            template: Sure(""),
         };
         /// Events of the kernel in text: perf script, trace-cmd, ftrace.
         Ftrace = About {
             name: "ftrace",
             columns: "process pid [cpu] seconds: event: fields",
             time: TimeUnit::S,
-            addresses: Sure,
+            template: Sure(""),
         };
         /// Output of biosnoop, of bcc.
         Biosnoop = About {
             name: "biosnoop",
             columns: "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
             time: TimeUnit::S,
-            addresses: Sure,
+            template: Sure("time:TIME, -, -, device, op:rwbs, offset:sector, size:B, latency:ms"),
         };
         /// fio iolog, versions 2 and 3.
         Fio = About {
             name: "fio",
             columns: "file action offset length (version 2) or time file action offset length (version 3)",
             time: TimeUnit::Us,
-            addresses: Sure,
+            template: Sure(""),
         };
         /// `DiskSim` ASCII.
         Disksim = About {
             name: "disksim",
             columns: "time device block blocks flags",
             time: TimeUnit::Ms,
-            addresses: FIVE_NUMBERS,
+            template: FIVE_NUMBERS,
         };
         /// `SSDsim`.
         Ssdsim = About {
             name: "ssdsim",
             columns: "time device sector sectors operation",
             time: TimeUnit::Ns,
-            addresses: FIVE_NUMBERS,
+            template: FIVE_NUMBERS,
         };
         /// `MQSim` ASCII.
         Mqsim = About {
             name: "mqsim",
             columns: "time device sector sectors type",
             time: TimeUnit::Ns,
-            addresses: FIVE_NUMBERS,
+            template: FIVE_NUMBERS,
         };
         /// The CSV of `libCacheSim`.
         LibcachesimCsv = About {
             name: "libcachesim-csv",
             columns: "version,time,op,size,lbn",
             time: TimeUnit::S,
-            addresses: Sure,
+            template: Sure("-, time:s, op:28=read|2a=write, size:B, offset:sector"),
         };
         /// Our own, as text: what `convert` writes.
         Csv = About {
             name: "csv",
             columns: "time_ns,op,offset,length,stream,device",
             time: TimeUnit::Ns,
-            addresses: Sure,
+            template: Sure("time:ns, op, offset:B, size:B, -, device"),
         };
         /// Our own, as columns: what `convert` writes.
         Parquet = About {
             name: "parquet",
             columns: "columns time_ns, op, offset, length and, optionally, device, stream, temperature and file_type",
             time: TimeUnit::Ns,
-            addresses: Sure,
+            template: Sure(""),
         };
     }
     others: {
         /// Delimited text whose columns the user names.
-        Columns = About { name: "columns", columns: "the columns that were named", time: TimeUnit::Ns, addresses: Sure };
+        Columns =
+            About { name: "columns", columns: "the columns that were named", time: TimeUnit::Ns, template: Sure("") };
         /// Not a file: made by a generator.
-        Generated = About { name: "generated", columns: "no columns", time: TimeUnit::Ns, addresses: Sure };
+        Generated = About { name: "generated", columns: "no columns", time: TimeUnit::Ns, template: Sure("") };
     }
 }
 
@@ -221,9 +211,9 @@ impl Format {
         self.about().time
     }
 
-    /// What it counts addresses in.
-    pub(crate) const fn addresses(self) -> Addresses {
-        self.about().addresses
+    /// Its columns as a user would describe them.
+    pub(crate) const fn template(self) -> Template {
+        self.about().template
     }
 }
 
@@ -273,26 +263,18 @@ pub enum TimeUnit {
 impl TimeUnit {
     pub(crate) const ALL: [Self; 5] = [Self::Ns, Self::HundredNs, Self::Us, Self::Ms, Self::S];
 
+    /// Name and nanoseconds of each.
+    const ABOUT: [(&'static str, u64); 5] =
+        [("ns", 1), ("100ns", 100), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+
     /// Nanoseconds in one of it.
     pub const fn ns(self) -> u64 {
-        match self {
-            Self::Ns => 1,
-            Self::HundredNs => 100,
-            Self::Us => 1_000,
-            Self::Ms => 1_000_000,
-            Self::S => 1_000_000_000,
-        }
+        Self::ABOUT[self as usize].1
     }
 
     /// The name, as `--time-unit` takes it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ns => "ns",
-            Self::HundredNs => "100ns",
-            Self::Us => "us",
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
+        Self::ABOUT[self as usize].0
     }
 }
 

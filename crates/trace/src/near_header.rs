@@ -2,7 +2,7 @@
 //! missing or too many, and the columns that read the file.
 
 use crate::columns::Columns;
-use crate::format::{Addresses, Format};
+use crate::format::{Format, Template};
 
 /// Least names of a format that a first line must have.
 const LEAST_NAMES: usize = 3;
@@ -13,7 +13,7 @@ const MOST_LINES: usize = 4;
 /// Whether a line names columns that a format has not: three or more fields between commas, none of
 /// which begins with a digit. Of a format that no line tells, they may stand between blanks.
 pub(crate) fn names_columns(format: Format, line: &[u8]) -> bool {
-    let by_blanks = !line.contains(&b',') && !matches!(format.addresses(), Addresses::Sure);
+    let by_blanks = !line.contains(&b',') && matches!(format.template(), Template::Guessed(_));
     let is_sign = |byte: &u8| if by_blanks { byte.is_ascii_whitespace() } else { *byte == b',' };
     let names = line.split(is_sign).map(<[u8]>::trim_ascii).filter(|name| !(by_blanks && name.is_empty()));
     let names: Vec<&[u8]> = names.collect();
@@ -173,21 +173,16 @@ fn described(format: Format, columns: &[&str], names: &[&str]) -> Option<String>
         place.and_then(|place| parts.get(place)).copied().filter(|&part| part != "...").unwrap_or("-")
     };
     let text = names.iter().map(part).collect::<Vec<_>>().join(", ");
-    let address = if matches!(format.addresses(), Addresses::InSectors(..)) { "sector" } else { "B" };
-    let text = text.replace("UNIT", address).replace("TIME", format.time_unit().name());
+    let text = text.replace("TIME", format.time_unit().name());
     text.parse::<Columns>().is_ok().then_some(text)
 }
 
 /// What the columns of a format with a header are, in order; empty for the others.
 fn template(format: Format) -> &'static str {
-    match (format, format.addresses()) {
-        (Format::Biosnoop, _) => "time:TIME, -, -, device, op:rwbs, offset:sector, size:B, latency:ms",
-        (Format::Csv, _) => "time:ns, op, offset:B, size:B, -, device",
-        (Format::LibcachesimCsv, _) => "-, time:s, op:28=read|2a=write, size:B, offset:sector",
-        (_, Addresses::InBytes(columns) | Addresses::InSectors(columns, _)) if format.columns().contains(',') => {
-            columns
-        }
-        _ => "",
+    match format.template() {
+        Template::Sure(columns) => columns,
+        Template::Guessed(columns) if format.columns().contains(',') => columns,
+        Template::Guessed(_) => "",
     }
 }
 

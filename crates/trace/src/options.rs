@@ -14,7 +14,7 @@ const LONGEST_TICK: Nanoseconds = Nanoseconds(3_600_000_000_000);
 
 /// How a trace is read. The default guesses the format and refuses everything that is not plainly
 /// right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OpenOptions {
     /// The format; none: guess it from content, and refuse where several fit that differ in
@@ -43,22 +43,6 @@ pub struct OpenOptions {
     pub shift_bytes: u64,
 }
 
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self {
-            format: None,
-            columns: None,
-            conditions: Conditions::default(),
-            skip_bad: false,
-            time_unit: None,
-            blkparse_action: None,
-            time_backwards: TimeBackwards::Refuse,
-            tick: None,
-            shift_bytes: 0,
-        }
-    }
-}
-
 impl OpenOptions {
     /// Options that force `format` and are otherwise the default.
     pub fn with_format(format: Format) -> Self {
@@ -73,7 +57,7 @@ impl OpenOptions {
     /// Whether times are those of completions, from which latencies are subtracted.
     pub fn stamps_completions(&self, format: Format) -> bool {
         match &self.columns {
-            Some(columns) => columns.list().iter().any(|column| matches!(column, Column::Latency(_))),
+            Some(columns) => columns.list.iter().any(|column| matches!(column, Column::Latency(_))),
             None => matches!(format, Format::Biosnoop | Format::Etw),
         }
     }

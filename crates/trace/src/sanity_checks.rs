@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use host::HostOp;
 
-use crate::format::{Addresses, Format, Sizes, TimeUnit};
+use crate::format::{Format, Template, TimeUnit};
 use crate::record::Record;
 use crate::units::{SECTOR, rounded as size};
 
@@ -50,11 +50,8 @@ pub(crate) enum Other {
 
 /// Whether requests that were read as `format` with times in `unit` are doubted.
 pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_bytes: u64) -> Option<Doubt> {
-    let (columns, in_sectors, has_size_in_sectors) = match format.addresses() {
-        Addresses::Sure => return None,
-        Addresses::InBytes(columns) => (columns, false, false),
-        Addresses::InSectors(columns, sizes) => (columns, true, sizes == Sizes::InSectors),
-    };
+    let Template::Guessed(columns) = format.template() else { return None };
+    let [in_sectors, has_size_in_sectors] = ["offset:sector", "size:sector"].map(|column| columns.contains(column));
     let requests: Vec<&Record> = requests.iter().filter(|record| record.op != HostOp::Flush).collect();
     if requests.is_empty() {
         return None;
@@ -84,17 +81,14 @@ pub(crate) fn doubt(format: Format, unit: TimeUnit, requests: &[Record], shift_b
     } else {
         return None;
     };
-    let other = if in_sectors { "B" } else { "sector" };
-    Some(Doubt { why, other: Other::Columns(columns.replace("UNIT", other).replace("TIME", unit.name())) })
+    let (this, other) = if in_sectors { (":sector", ":B") } else { (":B", ":sector") };
+    Some(Doubt { why, other: Other::Columns(columns.replace(this, other).replace("TIME", unit.name())) })
 }
 
 /// Why the columns can hardly be those of a format that no line tells: a clause. No unit mends it.
 pub(crate) fn unlikely(format: Format, requests: &[Record]) -> Option<String> {
-    let has_bytes = match format.addresses() {
-        Addresses::Sure => return None,
-        Addresses::InBytes(_) => false,
-        Addresses::InSectors(_, sizes) => sizes == Sizes::InBytes,
-    };
+    let Template::Guessed(columns) = format.template() else { return None };
+    let has_bytes = columns.contains("offset:sector") && columns.contains("size:B");
     let sized: Vec<u64> = requests.iter().map(|record| u64::from(record.length)).filter(|&length| length > 0).collect();
     if has_bytes && !sized.is_empty() && sized.iter().all(|length| !length.is_multiple_of(SECTOR)) {
         let mean = sized.iter().sum::<u64>() / sized.len() as u64;

@@ -76,22 +76,18 @@ const ENDS_SORTED: usize = 1 << 16;
 
 /// Opens a trace whose format is settled.
 pub(crate) fn open_as(format: Format, origin: &Origin, options: &OpenOptions) -> Result<Trace, TraceError> {
+    let source = crate::read::source(format, origin, options)?;
     let stamps_completions = options.stamps_completions(format);
+    let policy = match options.time_backwards {
+        TimeBackwards::Refuse if stamps_completions => TimeBackwards::Sort { window: ENDS_SORTED },
+        chosen => chosen,
+    };
     Ok(Trace {
-        name: origin.name(),
-        format,
         time_unit: options.unit(format),
-        path: origin.path().to_owned(),
-        source: crate::read::source(format, origin, options)?,
         stamps_completions,
-        order: Order::new(match options.time_backwards {
-            TimeBackwards::Refuse if stamps_completions => TimeBackwards::Sort { window: ENDS_SORTED },
-            chosen => chosen,
-        }),
-        ticks: TickCount::default(),
+        order: Order { policy, ..Order::default() },
         spread: options.tick.map(|tick| Spread::new(tick.0)),
-        start_ns: None,
-        is_finished: false,
+        ..Trace::new(format, origin.name(), origin.path().to_owned(), source)
     })
 }
 
@@ -99,14 +95,20 @@ impl Trace {
     /// A workload that is made, not read: `records` in order of arrival, all of one device called
     /// `0`.
     pub fn generated(name: &str, records: impl Iterator<Item = Record> + Send + 'static) -> Self {
+        let source = Generated { records: Box::new(records), names: vec!["0".to_owned()], row: 0 };
+        Self::new(Format::Generated, name.to_owned(), name.into(), Box::new(source))
+    }
+
+    /// A trace in nanoseconds, refused where time goes backwards.
+    fn new(format: Format, name: String, path: PathBuf, source: Box<dyn Source>) -> Self {
         Self {
-            name: name.to_owned(),
-            format: Format::Generated,
+            name,
+            format,
             time_unit: TimeUnit::Ns,
-            path: name.into(),
-            source: Box::new(Generated { records: Box::new(records), names: vec!["0".to_owned()], row: 0 }),
+            path,
+            source,
             stamps_completions: false,
-            order: Order::new(TimeBackwards::Refuse),
+            order: Order::default(),
             ticks: TickCount::default(),
             spread: None,
             start_ns: None,
@@ -281,6 +283,7 @@ impl Source for Generated {
 }
 
 /// The remedy at work.
+#[derive(Default)]
 struct Order {
     policy: TimeBackwards,
     /// Latest time handed on.
@@ -298,19 +301,6 @@ struct Order {
 }
 
 impl Order {
-    fn new(policy: TimeBackwards) -> Self {
-        Self {
-            policy,
-            latest_ns: 0,
-            latest_read_ns: 0,
-            window: BTreeMap::new(),
-            read: 0,
-            is_drained: false,
-            clamped: 0,
-            sorted: 0,
-        }
-    }
-
     /// The next request of `source`, no earlier than the one before.
     #[inline]
     fn next(&mut self, source: &mut dyn Source, path: &Path) -> Result<Option<Record>, TraceError> {

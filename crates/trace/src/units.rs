@@ -113,32 +113,41 @@ impl fmt::Display for BytesPerSecond {
     }
 }
 
-/// A quantity that is written as text with its unit, never as a bare number.
+/// A type that TOML and JSON have as its text, and never as a bare number.
 macro_rules! written_as_text {
-    ($quantity:ident, $parse:ident, $expected:literal) => {
-        impl Serialize for $quantity {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    ($type:ident, $parse:expr, $expected:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
-        impl<'de> Deserialize<'de> for $quantity {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(TextVisitor { expected: $expected, parse: |text| $parse("", text) })
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::units::TextVisitor { expected: $expected, parse: $parse })
             }
         }
     };
 }
+pub(crate) use written_as_text;
 
-written_as_text!(BytesPerSecond, parse_rate, "bytes per second, as text such as \"550MB/s\" or \"3.5GB/s\"");
-written_as_text!(Nanoseconds, parse_duration, "a duration with its unit, as text such as \"25us\" or \"1.5ms\"");
+written_as_text!(
+    BytesPerSecond,
+    |text| parse_rate("", text),
+    "bytes per second, as text such as \"550MB/s\" or \"3.5GB/s\""
+);
+written_as_text!(
+    Nanoseconds,
+    |text| parse_duration("", text),
+    "a duration with its unit, as text such as \"25us\" or \"1.5ms\""
+);
 
-struct TextVisitor<T> {
-    expected: &'static str,
-    parse: fn(&str) -> Result<T, UnitError>,
+pub(crate) struct TextVisitor<T, E> {
+    pub(crate) expected: &'static str,
+    pub(crate) parse: fn(&str) -> Result<T, E>,
 }
 
-impl<T> Visitor<'_> for TextVisitor<T> {
+impl<T, P: fmt::Display> Visitor<'_> for TextVisitor<T, P> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,24 +30,24 @@ pub(super) struct Named {
 impl Named {
     pub(super) fn new(columns: Columns, unit: TimeUnit) -> Self {
         let used_words = vec![false; words(&columns).len()];
-        let numbers = Numbers { unit, is_exact: false, decimal_comma: columns.notation().decimal_comma };
+        let numbers = Numbers { unit, is_exact: false, decimal_comma: columns.notation.decimal_comma };
         Self { columns, numbers, separator: None, begun: false, requests: 0, used_words }
     }
 
     #[inline]
     fn request<'a>(&mut self, mut fields: impl Walk<'a>, devices: &mut Devices) -> Result<Parsed, Fault> {
-        let constants = self.columns.constants();
+        let constants = self.columns.constants;
         let arrival_ns = constants.gap_ns.unwrap_or(0).saturating_mul(self.requests);
         let op = constants.op.unwrap_or(HostOp::Read);
         let mut request = Request::new(Raw::new(arrival_ns, op, 0, constants.size_bytes.unwrap_or(0), 0));
-        let list = self.columns.list();
+        let list = &self.columns.list;
         for column in list {
             request.take(column.title(), column, &mut fields, self.numbers)?;
         }
         if let Some(word) = request.word {
             self.used_words[word] = true;
         }
-        if !self.columns.is_open()
+        if !self.columns.is_open
             && let Some(further) = fields.next_if_any()
         {
             let problem = goes_on(list.len(), further).problem;
@@ -58,7 +58,7 @@ impl Named {
     }
 
     fn separator(&self, line: &[u8]) -> u8 {
-        self.columns.notation().separator.or(self.separator).unwrap_or_else(|| separator(line))
+        self.columns.notation.separator.or(self.separator).unwrap_or_else(|| separator(line))
     }
 }
 
@@ -131,7 +131,7 @@ impl Named {
 /// The words that a user has given for operations.
 fn words<'a>(columns: &'a Columns) -> &'a [(String, HostOp)] {
     let of_op = |column: &'a Column| if let Column::Op(words) = column { Some(words.as_slice()) } else { None };
-    columns.list().iter().find_map(of_op).unwrap_or_default()
+    columns.list.iter().find_map(of_op).unwrap_or_default()
 }
 
 /// What stands between the fields of a line: not between quotes, if these come in pairs.

@@ -45,8 +45,7 @@ impl Layout for Csv {
             Hint::of_stream(stream)
         };
         let written = fields.rest("the device")?;
-        let device =
-            devices.number(written, |written| plain(&unquoted(written))).ok_or_else(super::layout::too_many_devices)?;
+        let device = devices.number(written, unquoted).ok_or_else(super::layout::too_many_devices)?;
         Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, hint }))
     }
 
@@ -68,18 +67,12 @@ fn byte(fields: &mut Separated<'_>, name: &str) -> Result<u8, Fault> {
     u8::try_from(value).map_err(|_| Fault::new(format!("{name} is {value}; expected a whole number from 0 to 255")))
 }
 
-/// A field without its double quotes.
-fn unquoted(field: &[u8]) -> Vec<u8> {
-    match field {
-        [b'"', inner @ .., b'"'] => {
-            let mut previous_was_quote = false;
-            let mut keep = |&byte: &u8| {
-                previous_was_quote = byte == b'"' && !previous_was_quote;
-                !previous_was_quote
-            };
-            inner.iter().copied().filter(&mut keep).collect()
-        }
-        plain => plain.to_vec(),
+/// The name that a field has, perhaps in double quotes.
+fn unquoted(field: &[u8]) -> String {
+    let text = plain(field);
+    match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(inner) => inner.replace("\"\"", "\""),
+        None => text,
     }
 }
 
@@ -119,7 +112,7 @@ mod tests {
     #[test]
     fn quotes_go_both_ways() {
         for name in ["plain", "8,16", "say \"hi\"", "\"", "\"\"", " blank ", ""] {
-            assert_eq!(plain(&unquoted(quoted(name).as_bytes())), name);
+            assert_eq!(unquoted(quoted(name).as_bytes()), name);
         }
     }
 

@@ -2,12 +2,13 @@
 //! nothing is left behind.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use random::SeededRng;
 use tempfile::TempDir;
 use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, Target, convert, open};
+
+use crate::compressed::ENCODERS;
 
 const LINE: &str = "128166372003061629,web,0,Read,7014609920,24576,41286\n";
 
@@ -74,9 +75,8 @@ fn an_empty_file_whatever_format_is_forced() {
     for &format in Format::ALL {
         says(&error(&path, &OpenOptions::with_format(format)), &path, &["the file is empty"]);
     }
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(b"").unwrap();
-    let path = folder.file("empty.gz", &encoder.finish().unwrap());
+    let (_, gzip) = ENCODERS[0];
+    let path = folder.file("empty.gz", &gzip(b""));
     says(&error(&path, &OpenOptions::default()), &path, &["the file is empty once decompressed"]);
 }
 
@@ -167,23 +167,8 @@ fn a_truncated_stream_of_any_compression() {
         })
         .collect();
     let text = text.concat();
-    let gzip = {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    let bzip2 = {
-        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    let xz = {
-        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 1);
-        encoder.write_all(text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
-    for (name, bytes) in [("gzip", gzip), ("bzip2", bzip2), ("xz", xz), ("zstd", zstd)] {
+    for (name, encode) in ENCODERS {
+        let bytes = encode(text.as_bytes());
         for kept in [bytes.len() * 2 / 3, bytes.len() - 1] {
             let path = folder.file(name, &bytes[..kept]);
             let message = error(&path, &OpenOptions::default());

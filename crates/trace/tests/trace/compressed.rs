@@ -1,36 +1,26 @@
 //! Compressed traces are read as they are, whatever they are called, and several members in a row
 //! are one trace.
 
-use std::io::Write;
+use std::io::Read;
 
 use proptest::prelude::*;
 use trace::{Format, OpenOptions, open_bytes};
 
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn bzip2(text: &[u8]) -> Vec<u8> {
-    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn xz(text: &[u8]) -> Vec<u8> {
-    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
-}
-
-fn zstd(text: &[u8]) -> Vec<u8> {
-    zstd::encode_all(text, 3).unwrap()
-}
-
 type Encoder = fn(&[u8]) -> Vec<u8>;
 
-const ENCODERS: [Encoder; 4] = [gzip, bzip2, xz, zstd];
+/// Compressors by the names that errors have for them.
+pub(crate) const ENCODERS: [(&str, Encoder); 4] = [
+    ("gzip", |text| all(flate2::read::GzEncoder::new(text, flate2::Compression::default()))),
+    ("bzip2", |text| all(bzip2::read::BzEncoder::new(text, bzip2::Compression::default()))),
+    ("xz", |text| all(liblzma::read::XzEncoder::new(text, 6))),
+    ("zstd", |text| zstd::encode_all(text, 3).unwrap()),
+];
+
+fn all(mut encoder: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encoder.read_to_end(&mut bytes).unwrap();
+    bytes
+}
 
 fn text(from: u64, to: u64) -> Vec<u8> {
     (from..to).flat_map(|n| format!("{n},R,{},4096,{n}\n", n * 4096).into_bytes()).collect()
@@ -44,14 +34,14 @@ fn requests(bytes: Vec<u8>) -> usize {
 
 #[test]
 fn every_compression_is_read_by_its_magic() {
-    for encode in ENCODERS {
+    for (_, encode) in ENCODERS {
         assert_eq!(requests(encode(&text(0, 50_000))), 50_000);
     }
 }
 
 #[test]
 fn several_members_are_one_trace() {
-    for encode in ENCODERS {
+    for (_, encode) in ENCODERS {
         // The cut is in the middle of a line, as a size-limited rotation would make it.
         let whole = text(0, 20_000);
         let (head, tail) = whole.split_at(whole.len() / 2 + 3);
@@ -65,7 +55,7 @@ fn parquet_in_a_compressed_file_is_refused_with_what_to_do() {
     let path = folder.path().join("a.parquet");
     let records = open_bytes("trace", text(0, 10), &OpenOptions::default()).unwrap();
     trace::write_parquet(records, &path).unwrap();
-    for (encode, name) in ENCODERS.into_iter().zip(["gzip", "bzip2", "xz", "zstd"]) {
+    for (name, encode) in ENCODERS {
         let packed = encode(&std::fs::read(&path).unwrap());
         let error = open_bytes("a.parquet", packed, &OpenOptions::default()).unwrap_err().to_string();
         assert!(
@@ -82,7 +72,7 @@ proptest! {
     fn damage_to_a_stream_is_an_error_or_harmless_but_never_a_panic(
         which in 0..4_usize, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>()
     ) {
-        let mut bytes = ENCODERS[which](&text(0, 3000));
+        let mut bytes = ENCODERS[which].1(&text(0, 3000));
         let at = at.index(bytes.len());
         bytes[at] = byte;
         bytes.truncate(cut.index(bytes.len()) + 1);
