@@ -13,55 +13,37 @@ use random::SeededRng;
 
 use super::image_layout::ImageLayout;
 use super::page_tags::{SLOT_BYTES, decode};
-use super::testing::{PAGES, content, create, folder, read};
+use super::testing::{Compared, Host, Left, PAGES, content, folder, open, start};
 use super::{CheckReport, Image, check};
-use crate::LiveError;
-use crate::drive::{DriveOptions, LiveDrive};
 
 const PAGE: usize = 2048;
 /// Damages of each image.
 const DAMAGES: u64 = 100;
 const LONGEST: u64 = 64 << 10;
+const KILLED: Left = Left::Killed(20);
 
-/// An image that was written for a while, and what its pages hold.
+/// An image that was written for a while, and its host.
 struct Written {
     folder: tempfile::TempDir,
     bytes: Vec<u8>,
-    held: Vec<u32>,
+    host: Host,
     places: ImageLayout,
     geometry: Geometry,
 }
 
 impl Written {
-    fn new(stack: &Stack, stops_well: bool) -> Self {
+    fn new(stack: &Stack, left: Left) -> Self {
         let folder = folder();
         let path = folder.path().join("whole.img");
-        create(&path, stack, PAGE);
-        let mut drive = open(&path, false).expect("a drive");
-        let (mut held, mut rng) = (vec![0; PAGES as usize], SeededRng::new(0xDA));
-        for round in 1..=600 {
-            let page = if round <= PAGES as u32 { u64::from(round - 1) } else { rng.below(PAGES) };
-            drive.write(page * PAGE as u64, &content(page, round, PAGE)).expect("written");
-            held[page as usize] = round;
-            if round % 32 == 0 {
-                drive.flush().expect("flushed");
-            }
-        }
-        drive.flush().expect("flushed");
-        if stops_well {
-            drive.stop().expect("stopped");
-        } else {
-            // Answered, and not flushed.
-            for page in 0..20 {
-                drive.write(page * PAGE as u64, &content(page, 700, PAGE)).expect("written");
-                held[page as usize] = 700;
-            }
-            assert!(drive.settle());
+        let mut host = Host::new(&path, stack, (PAGES, PAGE), 0.0);
+        let mut drive = start(&path);
+        for _ in 0..19 {
+            host.write(&mut drive, 32);
+            host.flush(&mut drive);
         }
         let geometry = *flash::Flash::geometry(drive.chip());
-        drop(drive);
-        let bytes = std::fs::read(&path).expect("the image");
-        Self { folder, bytes, held, places: ImageLayout::of(&geometry), geometry }
+        let bytes = host.leave(drive, left, &path);
+        Self { folder, bytes, host, places: ImageLayout::of(&geometry), geometry }
     }
 
     fn path(&self) -> PathBuf {
@@ -75,23 +57,6 @@ impl Written {
         std::fs::write(self.path(), bytes).expect("a copy");
         self.path()
     }
-
-    /// Pages that cannot be read, and those that hold something else than what was written.
-    fn compare(&self, drive: &mut LiveDrive) -> (usize, usize) {
-        let (mut unreadable, mut others) = (0, 0);
-        for page in 0..PAGES {
-            match read(drive, page) {
-                Ok(data) if data == content(page, self.held[page as usize], PAGE) => {}
-                Ok(_) => others += 1,
-                Err(_) => unreadable += 1,
-            }
-        }
-        (unreadable, others)
-    }
-}
-
-fn open(path: &Path, accept_damage: bool) -> Result<LiveDrive, LiveError> {
-    LiveDrive::start(Image::open(path, false)?, DriveOptions { accept_damage, ..DriveOptions::default() })
 }
 
 /// What came of damages.
@@ -111,7 +76,7 @@ impl Outcomes {
         let drive = open(&path, false);
         match (report, drive) {
             (Ok(report), Ok(mut drive)) => {
-                let (unreadable, others) = written.compare(&mut drive);
+                let Compared { unreadable, others, .. } = written.host.compare(&mut drive);
                 // What was not flushed and is damaged looks as if its host had stopped before it
                 // was written; that is said, too.
                 let is_told = drive.findings().sentences().iter().any(|told| told.contains("never flushed"));
@@ -131,7 +96,7 @@ impl Outcomes {
                 assert!(!is_sound, "{what}: refused, yet all is sound: {refused}");
                 assert!(refused.to_string().contains("--accept-damage"), "{what}: {refused}");
                 let mut drive = open(&path, true).unwrap_or_else(|error| panic!("{what}: {error}"));
-                written.compare(&mut drive);
+                written.host.compare(&mut drive);
                 self.refused += 1;
             }
             (Err(_), Err(_)) => self.no_image += 1,
@@ -146,9 +111,9 @@ fn a_thousand_damages_of_up_to_64_kib_are_never_silent_and_never_a_panic() {
     let bare = ["page", "block", "fast", "superblock"].map(Stack::of);
     let with_summaries = Stack::with("dftl", [("checkpoint", "summaries")]);
     for stack in bare.iter().chain([&with_summaries]) {
-        for stops_well in [true, false] {
+        for left in [Left::Closed, KILLED] {
             seed += 77;
-            let written = Written::new(stack, stops_well);
+            let written = Written::new(stack, left);
             let (mut outcomes, mut rng) = (Outcomes::default(), SeededRng::new(seed));
             for round in 0..DAMAGES {
                 let length = 1 << rng.below(LONGEST.ilog2().into());
@@ -172,14 +137,14 @@ fn a_thousand_damages_of_up_to_64_kib_are_never_silent_and_never_a_panic() {
                 });
                 outcomes.add(&format!("{stack}, kind {kind}, {length} bytes at {offset} of {end}"), &written);
             }
-            println!("{stack}, {}: {outcomes:?}", if stops_well { "stopped" } else { "killed" });
+            println!("{stack}, {left:?}: {outcomes:?}");
         }
     }
 }
 
 #[test]
 fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     for with in [0, 0xFF] {
         for (length, copy) in [(512, 0), (4096, 0), (512, 1), (4096, 1)] {
             let at = written.places.slot(16)[copy] as usize;
@@ -187,7 +152,7 @@ fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
             let report = check(&path).expect("an image");
             assert!(!report.is_sound && report.problems[0].contains("one of the two copies"), "{report:?}");
             let mut drive = open(&path, false).expect("served");
-            assert_eq!(written.compare(&mut drive), (0, 0));
+            assert_eq!(written.host.compare(&mut drive), Compared::default());
             drive.stop().expect("stopped");
             drop(drive);
             let report = check(&path).expect("an image");
@@ -198,8 +163,8 @@ fn tags_that_became_zeros_or_ones_or_a_hole_cost_nothing() {
 
 #[test]
 fn data_that_never_reached_the_disk_unflushed_are_no_damage() {
-    let written = Written::new(&Stack::of("page"), false);
-    let data = content(19, 700, PAGE);
+    let written = Written::new(&Stack::of("page"), KILLED);
+    let data = written.host.last_written();
     let at = written.bytes.chunks(512).position(|sector| sector == &data[..512]).expect("written") * 512;
     let path = written.changed(|bytes| bytes[at..at + PAGE].fill(0));
     let report = check(&path).expect("an image");
@@ -209,7 +174,7 @@ fn data_that_never_reached_the_disk_unflushed_are_no_damage() {
 
 #[test]
 fn tags_of_which_both_copies_became_zeros_are_missed_and_asked_for() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     let path = written.changed(|bytes| {
         for at in written.places.slot(16) {
             bytes[at as usize..at as usize + 512].fill(0);
@@ -223,7 +188,7 @@ fn tags_of_which_both_copies_became_zeros_are_missed_and_asked_for() {
 
 #[test]
 fn a_lost_block_table_does_not_reset_the_wear() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     let blocks = written.geometry.blocks() as usize;
     let erases = |path: &Path, accept| open(path, accept).expect("served").erase_counts().iter().sum::<u32>();
     let before = erases(&written.changed(|_| {}), false);
@@ -244,19 +209,19 @@ fn a_lost_block_table_does_not_reset_the_wear() {
 
 #[test]
 fn one_damaged_copy_of_the_life_is_found() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     for at in written.places.life {
         let path = written.changed(|bytes| bytes[at as usize + 30] ^= 1);
         let report = check(&path).expect("an image");
         // A host that loses power while it writes the life leaves it so, too.
         assert!(report.is_sound && report.host_loss[0].contains("life"), "{report:?}");
-        assert_eq!(written.compare(&mut open(&path, false).expect("served")), (0, 0));
+        assert_eq!(written.host.compare(&mut open(&path, false).expect("served")), Compared::default());
     }
 }
 
 #[test]
 fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     let forge = |bytes: &mut [u8], copy: usize| {
         let at = written.places.slot(9)[copy] as usize;
         let slot = &mut bytes[at..at + SLOT_BYTES];
@@ -269,7 +234,7 @@ fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
         );
     };
     let one = written.changed(|bytes| forge(bytes, 0));
-    assert_eq!(written.compare(&mut open(&one, false).expect("served")), (0, 0));
+    assert_eq!(written.host.compare(&mut open(&one, false).expect("served")), Compared::default());
     let both = written.changed(|bytes| [0, 1].into_iter().for_each(|copy| forge(bytes, copy)));
     assert!(open(&both, false).is_err());
     let mut drive = open(&both, true).expect("served");
@@ -281,7 +246,7 @@ fn a_forged_tag_at_the_end_of_all_sequence_numbers_is_damage_and_no_panic() {
 
 #[test]
 fn a_header_that_claims_more_flash_than_the_file_has_is_refused_with_both_sizes() {
-    let written = Written::new(&Stack::of("page"), true);
+    let written = Written::new(&Stack::of("page"), Left::Closed);
     let path = written.changed(|_| {});
     let mut description = Image::open(&path, false).expect("an image").description;
     description.geometry.blocks_per_plane = 1 << 22;

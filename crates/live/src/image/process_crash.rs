@@ -29,7 +29,7 @@ fn killed_between_any_two_writes_everything_answered_is_there() {
     for stack in cases() {
         let folder = folder();
         let path = folder.path().join("whole.img");
-        create(&path, &stack, PAGE);
+        create(&path, &stack, (PAGES, PAGE), 0.0);
         let mut drive = start(&path);
         let started = std::fs::read(&path).expect("the image");
         // Answers: after how many writes, which page, which round.

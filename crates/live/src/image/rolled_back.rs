@@ -10,90 +10,19 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ftl::Stack;
-use random::SeededRng;
 
 use super::blocks::{Block, ENTRY_BYTES};
+use super::check;
 use super::file::ImageFile;
 use super::image_layout::ImageLayout;
 use super::life::{FoundLife, Life, LifeSlots};
-use super::testing::{content, create_of, folder, read, start};
-use super::{Image, check};
-use crate::drive::{DriveOptions, LiveDrive};
+use super::testing::{Compared, Host, Left, folder, open, start};
 
 /// Logical pages, and bytes of each.
 const SIZES: [(u64, usize); 3] = [(96, 512), (128, 2048), (600, 4096)];
 
-/// How an image is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
-    Closed,
-    Killed,
-}
-
-/// A device that is written for a while, and what its pages hold: the last flushed round and all
-/// later ones.
-struct Device {
-    size: (u64, usize),
-    held: Vec<Vec<u32>>,
-    round: u32,
-    rng: SeededRng,
-}
-
-impl Device {
-    fn new(path: &Path, stack: &Stack, size: (u64, usize)) -> Self {
-        create_of(path, stack, size, 0.1);
-        Self { size, held: vec![vec![0]; size.0 as usize], round: 0, rng: SeededRng::new(0x01D) }
-    }
-
-    fn write(&mut self, drive: &mut LiveDrive, writes: u64) {
-        let (pages, page_bytes) = self.size;
-        for _ in 0..writes {
-            self.round += 1;
-            let page = if u64::from(self.round) <= pages { u64::from(self.round) - 1 } else { self.rng.below(pages) };
-            let data = content(page, self.round, page_bytes);
-            drive.write(page * page_bytes as u64, &data).expect("written");
-            self.held[page as usize].push(self.round);
-        }
-    }
-
-    fn flush(&mut self, drive: &mut LiveDrive) {
-        drive.flush().expect("flushed");
-        for held in &mut self.held {
-            held.drain(..held.len() - 1);
-        }
-    }
-
-    /// Leaves the image; returns its bytes.
-    fn leave(&mut self, mut drive: LiveDrive, left: Left, path: &Path) -> Vec<u8> {
-        self.flush(&mut drive);
-        match left {
-            Left::Closed => drive.stop().expect("stopped"),
-            Left::Killed => {
-                self.write(&mut drive, 5);
-                assert!(drive.settle());
-            }
-        }
-        drop(drive);
-        std::fs::read(path).expect("the image")
-    }
-
-    /// Pages that hold neither what was flushed last nor anything later, or cannot be read.
-    fn wrong(&self, drive: &mut LiveDrive) -> usize {
-        (0..self.size.0).filter(|&page| read(drive, page).map_or(true, |found| !self.holds(page, &found))).count()
-    }
-
-    /// Pages that show older content than was flushed last.
-    fn stale(&self, drive: &mut LiveDrive) -> usize {
-        (0..self.size.0).filter(|&page| read(drive, page).is_ok_and(|found| !self.holds(page, &found))).count()
-    }
-
-    /// Whether this is what was flushed last to a page, or anything later.
-    fn holds(&self, page: u64, found: &[u8]) -> bool {
-        self.held[page as usize].iter().any(|&round| {
-            if round == 0 { found.iter().all(|&byte| byte == 0) } else { found == content(page, round, self.size.1) }
-        })
-    }
-}
+/// Left with a few writes that are not flushed.
+const KILLED: Left = Left::Killed(5);
 
 /// Parts with both copies of the slots and one slot of the life: from the beginning, and to the
 /// end.
@@ -121,22 +50,17 @@ struct Seen {
 }
 
 impl Seen {
-    fn look_at(&mut self, what: &str, device: &Device, path: &Path) {
+    fn look_at(&mut self, what: &str, host: &Host, path: &Path) {
         let report = check(path).expect("an image");
-        let open = |accept_damage| {
-            LiveDrive::start(
-                Image::open(path, false).expect("an image"),
-                DriveOptions { accept_damage, ..DriveOptions::default() },
-            )
-        };
-        let served = open(false);
+        let served = open(path, false);
         let is_refused = served.is_err();
         if let Err(refused) = &served {
             assert!(refused.to_string().contains("--accept-damage"), "{what}: {refused}");
             assert!(!report.is_sound, "{what}: refused, yet all is sound");
         }
-        let Ok(mut drive) = served.or_else(|_| open(true)) else { return self.told += 1 };
-        let wrong = device.wrong(&mut drive);
+        let Ok(mut drive) = served.or_else(|_| open(path, true)) else { return self.told += 1 };
+        let Compared { unreadable, stale, .. } = host.compare(&mut drive);
+        let wrong = unreadable + stale;
         if wrong == 0 || (is_refused && !report.is_sound) {
             self.told += u32::from(wrong > 0);
         } else {
@@ -150,23 +74,23 @@ impl Seen {
 fn roll_back(stack: &Stack, size: (u64, usize), left: Left, between: u64) -> Seen {
     let folder = folder();
     let path = folder.path().join("whole.img");
-    let mut device = Device::new(&path, stack, size);
+    let mut host = Host::new(&path, stack, size, 0.1);
     let mut drive = start(&path);
-    device.write(&mut drive, 2 * size.0);
-    let older = device.leave(drive, left, &path);
+    host.write(&mut drive, 2 * size.0);
+    let older = host.leave(drive, left, &path);
     let mut drive = start(&path);
     for _ in 0..4 {
-        device.write(&mut drive, between / 4);
-        device.flush(&mut drive);
+        host.write(&mut drive, between / 4);
+        host.flush(&mut drive);
     }
     let places = ImageLayout::of(flash::Flash::geometry(drive.chip()));
-    let newer = device.leave(drive, left, &path);
+    let newer = host.leave(drive, left, &path);
     let mut seen = Seen::default();
     for part in parts(&places, newer.len()) {
         let mut bytes = newer.clone();
         bytes[part.clone()].copy_from_slice(&older[part.clone()]);
         std::fs::write(&path, bytes).expect("a copy");
-        seen.look_at(&format!("{stack} of {size:?}, {left:?}, {between} writes, {part:?} is older"), &device, &path);
+        seen.look_at(&format!("{stack} of {size:?}, {left:?}, {between} writes, {part:?} is older"), &host, &path);
     }
     seen
 }
@@ -200,7 +124,7 @@ fn a_part_older_than_a_closed_image_is_never_silent() {
 
 #[test]
 fn a_part_older_than_a_killed_image_is_never_silent() {
-    roll_all_back(Left::Killed);
+    roll_all_back(KILLED);
 }
 
 /// A part with one copy of the slots and the newer slot of the life: the other copy of the slots
@@ -213,14 +137,14 @@ fn data_and_a_life_that_are_older_than_the_slots_show_no_older_content() {
     let (mut refused, mut stale) = (0, Vec::new());
     for flushes in 3..=6 {
         let _ = std::fs::remove_file(&path);
-        let mut device = Device::new(&path, &Stack::of("page"), SIZES[1]);
+        let mut host = Host::new(&path, &Stack::of("page"), SIZES[1], 0.1);
         let mut drive = start(&path);
-        device.write(&mut drive, SIZES[1].0);
-        let older = device.leave(drive, Left::Killed, &path);
+        host.write(&mut drive, SIZES[1].0);
+        let older = host.leave(drive, KILLED, &path);
         let mut drive = start(&path);
         for _ in 0..flushes {
-            device.write(&mut drive, SIZES[1].0 / 4);
-            device.flush(&mut drive);
+            host.write(&mut drive, SIZES[1].0 / 4);
+            host.flush(&mut drive);
         }
         let places = ImageLayout::of(flash::Flash::geometry(drive.chip()));
         assert!(drive.settle());
@@ -231,14 +155,13 @@ fn data_and_a_life_that_are_older_than_the_slots_show_no_older_content() {
             let mut bytes = newer.clone();
             bytes[part.clone()].copy_from_slice(&older[part.clone()]);
             std::fs::write(&path, bytes).expect("a copy");
-            let served = LiveDrive::start(Image::open(&path, false).expect("an image"), DriveOptions::default());
-            match served {
+            match open(&path, false) {
                 Err(error) => {
                     assert!(error.to_string().contains("--accept-damage"), "{error}");
                     assert!(!check(&path).expect("an image").is_sound);
                     refused += 1;
                 }
-                Ok(mut drive) => stale.push((flushes, part, device.stale(&mut drive))),
+                Ok(mut drive) => stale.push((flushes, part, host.compare(&mut drive).stale)),
             }
         }
     }
@@ -267,19 +190,20 @@ fn as_before(path: &Path, places: &ImageLayout, blocks: usize) {
 fn an_image_of_an_earlier_ftlkit_is_sound_and_served() {
     let folder = folder();
     let path = folder.path().join("whole.img");
-    for left in [Left::Closed, Left::Killed] {
+    for left in [Left::Closed, KILLED] {
         let _ = std::fs::remove_file(&path);
-        let mut device = Device::new(&path, &Stack::of("page"), SIZES[1]);
+        let mut host = Host::new(&path, &Stack::of("page"), SIZES[1], 0.1);
         let mut drive = start(&path);
         let geometry = *flash::Flash::geometry(drive.chip());
-        device.write(&mut drive, 600);
-        device.leave(drive, left, &path);
+        host.write(&mut drive, 600);
+        host.leave(drive, left, &path);
         as_before(&path, &ImageLayout::of(&geometry), geometry.blocks() as usize);
         assert_eq!(check(&path).expect("an image").problems, Vec::<String>::new(), "{left:?}");
         let mut drive = start(&path);
-        assert_eq!(device.wrong(&mut drive), 0, "{left:?}");
-        device.write(&mut drive, 100);
-        device.leave(drive, left, &path);
+        let Compared { unreadable, stale, .. } = host.compare(&mut drive);
+        assert_eq!((unreadable, stale), (0, 0), "{left:?}");
+        host.write(&mut drive, 100);
+        host.leave(drive, left, &path);
         assert_eq!(check(&path).expect("an image").problems, Vec::<String>::new(), "{left:?}, served again");
     }
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use bytes::Bytes;
 use ftl::{Entry, PartKind, Stack, registry};
+use random::SeededRng;
 use sim::study::{Capacity, DeviceText};
 
 use super::Image;
+use crate::LiveError;
 use crate::drive::{DriveOptions, LiveDrive, Piece};
 
 /// Logical pages of the device.
@@ -53,19 +55,9 @@ pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// Makes an image of a small device, with pages of this many bytes and as little to spare as the
-/// scheme takes, so that what it erases is soon used again.
-pub(super) fn create(path: &Path, stack: &Stack, page_bytes: usize) {
-    create_with_more(path, stack, page_bytes, 0.0);
-}
-
-/// The same with more to spare than the least, as a share of the device.
-pub(super) fn create_with_more(path: &Path, stack: &Stack, page_bytes: usize, more: f64) {
-    create_of(path, stack, (PAGES, page_bytes), more);
-}
-
-/// The same with this many pages of this many bytes.
-pub(super) fn create_of(path: &Path, stack: &Stack, size: (u64, usize), more: f64) {
+/// Makes an image of a small device with as little to spare as the scheme takes, so that what it
+/// erases is soon used again, and more beyond that, as a share of the device.
+pub(super) fn create(path: &Path, stack: &Stack, size: (u64, usize), more: f64) {
     assert!(create_worn(path, stack, size, more, None), "{stack} fits no device of the test");
 }
 
@@ -98,7 +90,12 @@ pub(super) fn create_worn(
 
 /// Switches an image on.
 pub(super) fn start(path: &Path) -> LiveDrive {
-    LiveDrive::start(Image::open(path, false).expect("an image"), DriveOptions::default()).expect("a drive")
+    open(path, false).expect("a drive")
+}
+
+/// The same, with damage if that is accepted; it may be refused.
+pub(super) fn open(path: &Path, accept_damage: bool) -> Result<LiveDrive, LiveError> {
+    LiveDrive::start(Image::open(path, false)?, DriveOptions { accept_damage, ..DriveOptions::default() })
 }
 
 /// A page's content: its number and how often it was written, in each sector.
@@ -122,4 +119,99 @@ pub(super) fn read(drive: &mut LiveDrive, page: u64) -> Result<Vec<u8>, crate::D
             Piece::Zeros(length) => vec![0; length],
         })
         .collect())
+}
+
+/// How an image is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Closed,
+    /// After this many writes that were answered, and not flushed.
+    Killed(u64),
+}
+
+/// A host that writes a device for a while, and what its pages hold: the last flushed round and all
+/// later ones.
+pub(super) struct Host {
+    pub(super) size: (u64, usize),
+    held: Vec<Vec<u32>>,
+    round: u32,
+    rng: SeededRng,
+}
+
+/// How many pages are not as they were left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Compared {
+    pub(super) unreadable: usize,
+    /// They hold older content than was flushed last.
+    pub(super) stale: usize,
+    /// They hold something else than was written last, flushed or not.
+    pub(super) others: usize,
+}
+
+impl Host {
+    /// A host with a new image of this size.
+    pub(super) fn new(path: &Path, stack: &Stack, size: (u64, usize), more: f64) -> Self {
+        create(path, stack, size, more);
+        Self { size, held: vec![vec![0]; size.0 as usize], round: 0, rng: SeededRng::new(0x01D) }
+    }
+
+    /// Writes every page once, and then any.
+    pub(super) fn write(&mut self, drive: &mut LiveDrive, writes: u64) {
+        let (pages, page_bytes) = self.size;
+        for _ in 0..writes {
+            self.round += 1;
+            let page = if u64::from(self.round) <= pages { u64::from(self.round) - 1 } else { self.rng.below(pages) };
+            let data = content(page, self.round, page_bytes);
+            drive.write(page * page_bytes as u64, &data).expect("written");
+            self.held[page as usize].push(self.round);
+        }
+    }
+
+    pub(super) fn flush(&mut self, drive: &mut LiveDrive) {
+        drive.flush().expect("flushed");
+        for held in &mut self.held {
+            held.drain(..held.len() - 1);
+        }
+    }
+
+    /// Leaves the image; returns its bytes.
+    pub(super) fn leave(&mut self, mut drive: LiveDrive, left: Left, path: &Path) -> Vec<u8> {
+        self.flush(&mut drive);
+        match left {
+            Left::Closed => drive.stop().expect("stopped"),
+            Left::Killed(unflushed) => {
+                self.write(&mut drive, unflushed);
+                assert!(drive.settle());
+            }
+        }
+        drop(drive);
+        std::fs::read(path).expect("the image")
+    }
+
+    /// The content that was written last.
+    pub(super) fn last_written(&self) -> Bytes {
+        let page = self.held.iter().position(|held| held.last() == Some(&self.round)).expect("a page");
+        content(page as u64, self.round, self.size.1)
+    }
+
+    /// Reads every page.
+    pub(super) fn compare(&self, drive: &mut LiveDrive) -> Compared {
+        let mut compared = Compared::default();
+        for (page, held) in (0..).zip(&self.held) {
+            let Ok(found) = read(drive, page) else {
+                compared.unreadable += 1;
+                continue;
+            };
+            let holds = |&round: &u32| {
+                if round == 0 {
+                    found.iter().all(|&byte| byte == 0)
+                } else {
+                    found == content(page, round, self.size.1)
+                }
+            };
+            compared.stale += usize::from(!held.iter().any(holds));
+            compared.others += usize::from(!held.last().is_some_and(holds));
+        }
+        compared
+    }
 }

@@ -15,7 +15,7 @@ use crate::DriveError;
 use crate::drive::LiveDrive;
 use crate::image::file::Taped;
 use crate::image::load::{Loaded, Purpose, load};
-use crate::image::testing::{PAGES, cases_with_parts, content, create_with_more, folder, read, start};
+use crate::image::testing::{PAGES, cases_with_parts, content, create, folder, read, start};
 use crate::image::{Image, check};
 
 /// Whether every page of an image that counts as synced is whole, and nothing in it is taken for
@@ -69,7 +69,7 @@ fn what_a_flush_after_a_cut_promised_is_readable() {
     for stack in cases_with_parts() {
         for (tear, after) in Tear::ALL.into_iter().flat_map(|tear| [0, 3, 12].map(|after| (tear, after))) {
             let _ = std::fs::remove_file(&path);
-            create_with_more(&path, &stack, PAGE, 0.1);
+            create(&path, &stack, (PAGES, PAGE), 0.1);
             let before = std::fs::read(&path).expect("the image");
             let mut drive = cut(&path, tear, after);
             drive.flush().expect("flushed");

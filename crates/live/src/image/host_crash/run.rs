@@ -10,7 +10,7 @@ use super::disk::PAGE;
 use crate::DriveError;
 use crate::drive::LiveDrive;
 use crate::image::file::Taped;
-use crate::image::testing::{PAGES, content, create_with_more, read, start};
+use crate::image::testing::{PAGES, content, create, read, start};
 
 /// Requests of a run: enough that every scheme erases again and again.
 const ROUNDS: u32 = 500;
@@ -205,7 +205,7 @@ fn round_of(found: &[u8]) -> u32 {
 /// that a read-only device refuses.
 pub(super) fn perform(stack: &Stack, folder: &Path, chips: Chips) -> Run {
     let path = folder.join("whole.img");
-    create_with_more(&path, stack, PAGE, if chips.fail() { TO_FAIL } else { 0.0 });
+    create(&path, stack, (PAGES, PAGE), if chips.fail() { TO_FAIL } else { 0.0 });
     let drive = start(&path);
     let before = std::fs::read(&path).expect("the image");
     let mut rng = SeededRng::new(0x5EED ^ seed());
