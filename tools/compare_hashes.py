@@ -152,7 +152,7 @@ def steady_rows() -> dict[str, str]:
     # Names that the form had before stand beside those of today.
     values: dict[str, object] = {"blocks": 16, "blocks_per_plane": 16, "PAGES_PER_BLOCK": pages}
     values |= {"pages_per_block": pages, "channels": channels, "dies_per_channel": dies // channels}
-    values |= {"spare": 0.5, "requests": 10_000, "waiting": "true", "span": 16 * dies * pages // 2 * 4096}
+    values |= {"spare": 0.5, "requests": 10_000, "run": "", "waiting": "true", "span": 16 * dies * pages // 2 * 4096}
     return {
         unescaped(name): unescaped(template).format(
             **values,
