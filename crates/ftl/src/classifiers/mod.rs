@@ -8,7 +8,7 @@ use crate::api::classifier::{self, Classifier};
 use crate::api::layout::Layout;
 use crate::api::named::PolicyKind;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::page_map::classes::Classes;
+use crate::engines::page_map::classes::{Classes, pages_of};
 use crate::port::error::ConfigError;
 
 /// Which pages share blocks under a scheme with a part of its map in RAM.
@@ -23,7 +23,7 @@ pub(crate) const STREAMS: Parameter = Parameter {
 
 /// The classifier of this name, built in or registered.
 fn build(name: &str, layout: &Layout) -> Result<Box<dyn Classifier>, ConfigError> {
-    let pages = layout.logical_pages as usize;
+    let pages = pages_of(layout);
     Ok(match name {
         "dac" => Box::new(dac::Dac::new(pages)),
         "fadac" => Box::new(fadac::Fadac::new(pages)),

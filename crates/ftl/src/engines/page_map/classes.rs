@@ -62,6 +62,11 @@ pub struct Classes {
     failure: Option<String>,
 }
 
+/// Logical pages to keep figures of. More than there are on the flash are refused a step later.
+pub fn pages_of(layout: &Layout) -> usize {
+    layout.logical_pages.min(layout.geometry.pages()) as usize
+}
+
 impl Classes {
     /// A classifier under a scheme that has `streams` streams beside those of its classes, the
     /// host's first and that of collected pages second.
@@ -83,7 +88,7 @@ impl Classes {
             relocates: classifier.relocates() && layout.exposure.is_none(),
             classifier,
             streams: all,
-            last_writes: vec![0; layout.logical_pages as usize],
+            last_writes: vec![0; pages_of(layout)],
             notified: BTreeSet::new(),
             recovered_at: None,
             blocks: layout.geometry.blocks(),
