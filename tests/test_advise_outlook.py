@@ -85,6 +85,9 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     )
     best.rows[0]["is_overloaded"] = True
     assert "That is 6.10 DWPD" in life.sentences(Query(trace), best, None)[1]
+    best.rows[0]["is_overloaded"] = None
+    unknown = "Without a clock it was not measured whether the device can write at that rate, or at the DWPD."
+    assert life.sentences(Query(trace), best, None)[2] == unknown
 
 
 def test_the_endurance_is_told_with_where_it_comes_from() -> None:

@@ -106,6 +106,16 @@ def test_every_superlative_of_a_sweep_holds(seed: int) -> None:
     assert ("not ranked" in text) == any(behind)
 
 
+def test_a_ranking_by_write_amplification_keeps_overloaded_points() -> None:
+    rows = [
+        row("a", 1e5, **overloaded(is_overloaded=True)) | {"write_amplification": 1.5, "simulated_ns": 1},
+        row("b", 1e5) | {"write_amplification": 2.0, "simulated_ns": 1},
+    ]
+    assert "1 point not ranked: overloaded" in statements(rows).headline[0]
+    rows[1]["simulated_ns"] = None
+    assert "a has the lowest write amplification, 1.50. The next is 2.00 (b)." in statements(rows).headline[0]
+
+
 def test_points_within_the_noise_are_said_to_be() -> None:
     close = [row("a", 1.0e5 + 1e4 * seed, seed) for seed in range(3)] + [
         row("b", 1.1e5 + 1e4 * seed, seed) for seed in range(3)

@@ -626,6 +626,22 @@ def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
     assert units.typed(cells["dftl"][place]).endswith(" years")
 
 
+def test_a_life_without_a_clock_says_that_its_rate_was_not_tried() -> None:
+    document = sample.document()
+    unknown = "Without a clock it was not measured whether page, dftl, fast and block can write at that rate, or at the"
+    assert unknown not in of(document)
+    for run in document["runs"]:
+        run["simulated_ns"] = run["load"] = None
+    place = life.COLUMNS.index("life at that rate")
+    document["write_rate"] = {"bytes_per_day": 1e9, "source": "workload"}
+    told = " ".join(life.lives(fk.Results(document)))
+    assert unknown in units.typed(told)
+    assert re.search(r"years at 1.00 GB per day \(the workload's own rate\) if it keeps up", units.typed(told)), told
+    assert all(row["cells"][place].endswith(" if it keeps up") for row in life.rows(fk.Results(document)))
+    document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
+    assert "if it keeps up" not in " ".join(life.lives(fk.Results(document)))
+
+
 def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> None:
     document = sample.document()
     runs = by_label(document)

@@ -271,7 +271,7 @@ def test_a_run_no_worse_in_any_figure_is_not_ranked_behind() -> None:
             for other in runs:
                 if one is not other and is_no_worse(one, other):
                     compared += 1
-                    assert is_overloaded(one) <= is_overloaded(other), (one["label"], other["label"])
+                    assert bool(is_overloaded(one)) <= bool(is_overloaded(other)), (one["label"], other["label"])
                     is_tie = is_no_worse(other, one)
                     assert is_tie or order.index(one["label"]) < order.index(other["label"])
     assert behind > 50, "many were overloaded"

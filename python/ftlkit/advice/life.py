@@ -66,7 +66,16 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""
     over = f"over {years:g} years"
-    return [f"That is {times}{writes} (drive writes per day {over}){beside}."]
+    told = f"That is {times}{writes} (drive writes per day {over}){beside}."
+    return [told, *_unchecked(best)]
+
+
+def _unchecked(measured: Measured) -> list[str]:
+    """That nothing is known of whether the device can write at that rate, without a clock."""
+    is_own = is_own_rate(json.loads(measured.rows[0]["document"]))
+    if not is_own or all(row["is_overloaded"] is not None for row in measured.rows):
+        return []
+    return ["Without a clock it was not measured whether the device can write at that rate, or at the DWPD."]
 
 
 def _rates(measured: Measured) -> tuple[str, str]:

@@ -32,6 +32,9 @@ BEYOND = 1.02
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
 
+IF_KEPT_UP = "if it keeps up"
+"""Behind the time of a life where a run without a clock did not measure that."""
+
 _ERASED = re.compile(r"(a block was erased )(\S+)( times.*)")
 """A reason of the engine, and the number in it that differs from run to run."""
 
@@ -45,8 +48,8 @@ class _Forecast:
 
     label: str
     life: Lifetime
-    is_behind: bool
-    """Whether the run could not write at that rate."""
+    is_behind: bool | None
+    """Whether the run could not write at that rate; null where that was not measured."""
     rate: str
     """The rate of writes by which years are counted, behind a preposition."""
 
@@ -56,7 +59,7 @@ def lives(results: Outcome) -> list[str]:
     known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
         (
-            _Forecast(run["label"], life, is_overloaded(run) and is_own_rate(results.document), rate(results.document))
+            _Forecast(run["label"], life, _is_behind(results, run), rate(results.document))
             for run, endurance in known
             if (life := endurance["spares_gone"])
         ),
@@ -69,6 +72,10 @@ def lives(results: Outcome) -> list[str]:
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does); drive writes per day (DWPD) are over {years:g} years."
+        )
+    if unknown := [one.label for one in forecast if one.is_behind is None]:
+        sentences.append(
+            f"Without a clock it was not measured whether {listed(unknown)} can write at that rate, or at the DWPD."
         )
     if len(forecast) > 1:
         sentences += _least_worn(results, [one.label for one in forecast])
@@ -100,6 +107,11 @@ def is_own_rate(document: Document) -> bool:
     return known is None or known["source"] == "workload"
 
 
+def _is_behind(results: Outcome, run: Run) -> bool | None:
+    """Whether a run missed the rate by which years are counted; null where it was not measured."""
+    return is_overloaded(run) if is_own_rate(results.document) else False
+
+
 def _even(results: Outcome) -> list[str]:
     """What write amplification alone tells of lives, where some are not forecast."""
     known = results.document.get("write_rate")
@@ -111,8 +123,8 @@ def _even(results: Outcome) -> list[str]:
     told = []
     for run, allowed in lives:
         most = "at most " if _erased(results, run) * BEYOND < 1 else ""
-        lasts = "" if is_overloaded(run) and is_own_rate(results.document) else f" ({units.years(allowed / a_year)})"
-        told.append(f"{most}{units.written(allowed)} under {run['label']}{lasts}")
+        lasts = _lasts(allowed / a_year, _is_behind(results, run))
+        told.append(f"{most}{units.written(allowed)} under {run['label']}{lasts and f' ({lasts})'}")
     filling = " At most: GC had hardly begun, so write amplification will rise." if "at most" in "".join(told) else ""
     return [f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}.{filling}"]
 
@@ -260,7 +272,13 @@ def _span(life: Lifetime) -> str:
 
 def _years(one: _Forecast) -> str:
     """How long that takes; nothing where the run could not write as fast as the workload does."""
-    return "" if one.is_behind else f", {units.years(one.life['years'])} at {one.rate}"
+    lasts = _lasts(one.life["years"], one.is_behind, f" at {one.rate}")
+    return lasts and f", {lasts}"
+
+
+def _lasts(years: float, is_behind: bool | None, at: str = "") -> str:  # noqa: FBT001 - of a run
+    """A time at a rate; nothing where the run could not write as fast, with an if where unknown."""
+    return "" if is_behind else f"{units.years(years)}{at}{f' {IF_KEPT_UP}' if is_behind is None else ''}"
 
 
 def rows(results: Outcome) -> list[Json]:
@@ -269,13 +287,10 @@ def rows(results: Outcome) -> list[Json]:
     known = [run["endurance"] for run in runs if run.get("endurance")]
     if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):
         return []
-    return [
-        {"label": run["label"], "cells": _cells(run, is_overloaded(run) and is_own_rate(results.document))}
-        for run in runs
-    ]
+    return [{"label": run["label"], "cells": _cells(run, _is_behind(results, run))} for run in runs]
 
 
-def _cells(run: Run, is_behind: bool) -> list[str]:  # noqa: FBT001 - of a run
+def _cells(run: Run, is_behind: bool | None) -> list[str]:  # noqa: FBT001 - of a run
     endurance = run.get("endurance")
     first, last = (endurance["first_block"], endurance["spares_gone"]) if endurance else (None, None)
     cells = [units.written(first["written_bytes"] if first else None)]
@@ -287,6 +302,6 @@ def _cells(run: Run, is_behind: bool) -> list[str]:  # noqa: FBT001 - of a run
         units.written(last["written_bytes"]),
         "measured" if last["is_measured"] else _span(last),
         units.digits(last["drive_writes_per_day"]),
-        NOT_KEPT_UP if is_behind else units.years(last["years"]),
+        _lasts(last["years"], is_behind) or NOT_KEPT_UP,
         erases,
     ]

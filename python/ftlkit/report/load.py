@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from ftlkit.results.document import Document, Run
 
 
-def is_overloaded(run: Run) -> bool:
-    """Whether a run fell behind its arrivals, by the simulator; false where it did not measure."""
+def is_overloaded(run: Run) -> bool | None:
+    """Whether a run fell behind its arrivals, by the simulator; null without a clock."""
     load = run.get("load")
-    return load is not None and load["is_overloaded"]
+    if load is None:
+        return None if run.get("simulated_ns", 0) is None else False
+    return load["is_overloaded"]
 
 
 def arrives_in_steps(document: Document) -> bool:

@@ -45,7 +45,7 @@ class Point:
     @property
     def is_overloaded(self) -> bool:
         """Whether more was asked of a run than its device can do; a model has no load."""
-        return self.results is not None and is_overloaded(self.results)
+        return self.results is not None and is_overloaded(self.results) is True
 
     @property
     def run(self) -> Run:

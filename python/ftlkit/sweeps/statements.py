@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group
 
-_RANKED_BY = {"response_mean_ns": "mean response", "write_amplification": "write amplification"}
-"""What points are ranked by, with its name in words: the former where all have a clock."""
+_RANKED_BY = {
+    "response_mean_ns": ("mean response", "overloaded, worn out or without requests"),
+    "write_amplification": ("write amplification", "worn out or without writes"),
+}
+"""What points are ranked by, in words, and those left out: the former where all have a clock."""
 
 NAMED = 3
 """More points than this are counted instead of named."""
@@ -77,6 +80,12 @@ class _Point:
         return self.group.estimate(self.metric.name)
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether its figure can stand beside others; a queue changes times alone."""
+        barring = NO_RANKING if self.metric.name == "response_mean_ns" else NO_RANKING[:1]
+        return self.cost is not None and not set(self.kinds) & set(barring)
+
+    @property
     def shown(self) -> str:
         """The same as the table shows it."""
         return text(self.metric, self.cost)
@@ -84,7 +93,12 @@ class _Point:
     @property
     def words(self) -> str:
         """What it is ranked by, in words."""
-        return _RANKED_BY[self.metric.name]
+        return _RANKED_BY[self.metric.name][0]
+
+    @property
+    def unranked(self) -> str:
+        """What bars points from the ranking, in words."""
+        return _RANKED_BY[self.metric.name][1]
 
 
 def statements(rows: Iterable[Json], *, without: Collection[str] = ()) -> Statements:
@@ -109,15 +123,15 @@ def _outcome(row: Json) -> Outcome:
 def _headline(points: list[_Point]) -> list[str]:
     """Who leads on one workload and device."""
     where = f"On {points[0].group.workload} ({points[0].group.device})"
-    ranked = [point for point in points if point.cost and not set(point.kinds) & set(NO_RANKING)]
+    ranked = [point for point in points if point.is_ranked]
     if not any(point.cost for point in points):
         return []
     if len(points) == 1:
         return [f"{where} {points[0].group.name} has a {points[0].words} of {points[0].shown}."]
     if not ranked:
-        return [f"{where} no point can be ranked: each is overloaded or wore out."]
+        return [f"{where} no point can be ranked: each is {points[0].unranked}."]
     left_out = len(points) - len(ranked)
-    aside = f" {several(left_out, 'point')} not ranked: overloaded, worn out or without requests." if left_out else ""
+    aside = f" {several(left_out, 'point')} not ranked: {points[0].unranked}." if left_out else ""
     return [f"{where} {_ranking(ranked)}{aside}{_reservation(ranked)}"]
 
 
