@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from typer.main import get_command
 
 import ftlkit as fk
+from ftlkit.advice import commands
+from ftlkit.advice.query import Query
+from ftlkit.cli import app
+from ftlkit.cli.option_names import as_typed, flags_of
 from ftlkit.report import facts, figures
 from ftlkit.results.columns import COLUMNS
 
@@ -175,6 +181,44 @@ def test_curves_of_times_refuse_to_go_without_a_clock(call: Call) -> None:
     outcome = call("curve", "depth", "randwrite", "--ftl", "page", "--set", "run.clock=auto")
     assert outcome.exit_code == 2
     assert "a curve over load or depth is of times" in " ".join(outcome.output.split())
+
+
+@pytest.mark.parametrize("curve", ["load", "depth"])
+def test_curves_of_times_refuse_no_clock_before_reading(curve: str, call: Call, tmp_path: Path) -> None:
+    trace = tmp_path / "missing.csv"
+    trace.touch()
+    outcome = call("curve", curve, trace, "--ftl", "page", "--set", "run.clock=false")
+    assert outcome.exit_code == 2
+    words = "--set run.clock=false: a curve over load or depth is of times. Leave it out."
+    assert words in " ".join(outcome.output.split())
+    outcome = call("curve", curve, trace, "--ftl", "page", "--set", "run.clock=true")
+    assert "of times" not in outcome.output, "the file that is empty is at fault"
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "words"),
+    [
+        ({"clock": False}, "run.clock=true", "--set run.clock=true: --no-clock sets run.clock already."),
+        ({"clock": True}, "run.clock=false", "--set run.clock=false: --clock sets run.clock already."),
+        ({"verify": False}, "run.verify=true", "--set run.verify=true: verify=False sets run.verify already."),
+    ],
+    ids=["clock-off", "clock-on", "without-off-switch"],
+)
+def test_a_switch_and_a_setting_are_not_both_taken(options: Any, setting: str, words: str) -> None:  # noqa: ANN401
+    with pytest.raises(fk.UserError, match=re.escape(f"{words} Give one of the two.")):
+        fk.run(workload="randwrite", ftl="page", settings=[setting], **options)
+
+
+def test_no_switch_is_printed_that_a_command_lacks() -> None:
+    of_compare = get_command(app).commands["compare"].loaded()  # type: ignore[attr-defined] # a group
+    flags = flags_of(of_compare.params)
+    off = {"clock": False, "verify": False, "skip_bad": False}
+    assert as_typed("run.clock: no", off, flags) == "--no-clock: no"
+    assert as_typed("run.verify: no", off, flags) == "run.verify: no"
+    assert as_typed("workload.skip_bad: no", off, flags) == "workload.skip_bad: no"
+    assert as_typed("run.verify: no", {"verify": True}, flags) == "--verify: no"
+    asked = commands.question(Query("fin1", goal="wa", options=fk.study.Options(**off)))  # type: ignore[typeddict-item] # switches
+    assert asked == "ftlkit advise fin1 --goal wa --no-clock"
 
 
 def test_advice_on_responses_needs_a_clock(call: Call) -> None:

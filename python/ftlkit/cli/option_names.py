@@ -65,15 +65,16 @@ def _of_option(key: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> 
     if value is None or option not in flags:
         return ""
     if value is False:
-        return f"--no-{option}" if option == "clock" else ""
+        return flags.get(f"no_{option}", "")
+    if value is True:
+        return flags[option]
     texts: Iterable[object] = value if isinstance(value, list) else [value]
     return " ".join(f"{flags[option]} {text}" for text in texts)
 
 
 def flags_of(parameters: Sequence[Any]) -> dict[str, str]:
-    """What the options of a command are called, by the names of their parameters."""
-    return {
-        parameter.name: next(flag for flag in parameter.opts if flag.startswith("--"))
-        for parameter in parameters
-        if any(flag.startswith("--") for flag in parameter.opts)
-    }
+    """What the options of a command are called, by their parameters; off switches as `no_…`."""
+    named = [(parameter.name, parameter.opts) for parameter in parameters]
+    named += [(f"no_{parameter.name}", parameter.secondary_opts) for parameter in parameters]
+    long = {name: [flag for flag in flags if flag.startswith("--")] for name, flags in named}
+    return {name: flags[0] for name, flags in long.items() if flags}

@@ -316,6 +316,10 @@ def _refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> Non
     for option, key in PLACES.items():
         if option in options and ".".join(key) in places:
             setting, flag = settings[places.index(".".join(key))], f"--{option.replace('_', '-')}"
+            if options[option] is False:
+                flag = "--no-clock" if option == "clock" else f"{option}=False"
+            if isinstance(options[option], bool):
+                raise UserError(f"--set {setting}: {flag} sets {'.'.join(key)} already. Give one of the two.")
             raise UserError(
                 f"--set {setting}: {flag} sets {'.'.join(key)} to {options[option]} already. "
                 f"Give the value that is meant once, to {flag}."
@@ -338,7 +342,7 @@ def value(place: str, given: object) -> object:
     kind = KIND_OF.get(place.rpartition(".")[2])
     if not isinstance(given, str):
         return given
-    if kind == "bool" and given in ("true", "false"):
+    if kind in ("bool", "Clock") and given in ("true", "false"):
         return given == "true"
     with suppress(UserError):
         if kind in ("u32", "u64"):
