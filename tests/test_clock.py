@@ -17,6 +17,7 @@ from ftlkit.advice.query import Query
 from ftlkit.cli import app
 from ftlkit.cli.option_names import as_typed, flags_of
 from ftlkit.report import facts, figures
+from ftlkit.reproduce.points import NUMBERS, Point, column
 from ftlkit.results.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -81,6 +82,24 @@ def test_saved_results_have_no_times(both: tuple[fk.Results, fk.Results], tmp_pa
     series = pl.read_csv(tmp_path / "series.csv")
     assert series["time_ns"].null_count() == series.height > 0
     assert series["host_written_bytes"].to_list() == both[0].series["host_written_bytes"].to_list()
+
+
+def test_reproductions_refuse_times_and_take_counts(both: tuple[fk.Results, fk.Results]) -> None:
+    timed, clockless = (Point("", "fin1", "page", {}, results.document["runs"][0]) for results in both)
+    ours = {"flash_time_s", "merge_cost_ms", "lookup_us", "mapping_read_us", "mapping_write_us"}
+    ours |= {"mean_response_us", "mean_read_response_us", "mean_write_response_us"}
+    assert ours < set(NUMBERS)
+    for name in NUMBERS:
+        if name in ours or name.endswith(TIMED):
+            with pytest.raises(fk.UserError, match="page: it has no clock, and so no times"):
+                clockless.value(name)
+        elif not name.endswith("wall_s"):
+            assert clockless.value(name) == timed.value(name), name
+    assert list(column(clockless, "write_amplification")) == list(column(timed, "write_amplification"))
+    for name in ("mean_response_ns", "time_ns"):
+        assert list(column(timed, name))
+        with pytest.raises(fk.UserError, match="it has no clock"):
+            column(clockless, name)
 
 
 def test_what_mounting_reads_is_told_without_its_time(both: tuple[fk.Results, fk.Results]) -> None:

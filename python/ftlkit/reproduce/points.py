@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._native import UserError
 from ftlkit.report.load import is_overloaded
 from ftlkit.results.columns import METRICS
-from ftlkit.results.derived import latencies
+from ftlkit.results.derived import latencies, require_clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,12 +55,17 @@ class Point:
         return self.results
 
     def value(self, metric: str) -> float:
-        """A metric by name, 0 where the run has none; also `gauges.NAME` and `notes.NAME`."""
+        """A metric by name, 0 where the run has none; also `gauges.NAME` and `notes.NAME`.
+
+        A time of a run without a clock is refused.
+        """
         if self.results is None:
             if metric not in self.model:
                 raise UserError(f"no metric {metric} of {self.variant}; there are {', '.join(self.model)}.")
             return self.model[metric]
         if metric in NUMBERS:
+            if METRICS[metric].needs_clock:
+                require_clock(self.run)
             return float(METRICS[metric].value(self.run) or 0.0)
         group, _, name = metric.partition(".")
         table: Any = self.run.get(group) if group in ("gauges", "notes") else None
@@ -103,6 +108,8 @@ def column(point: Point, metric: str) -> Sequence[float | None]:
             *(f"gauges.{key}" for key in series.get("gauges", {})),
         ]
         raise UserError(f"{point.variant} has no series {metric}; there are {', '.join(own)}.")
+    if point.results is not None and all(value is None for value in values):
+        require_clock(point.results)
     return values
 
 

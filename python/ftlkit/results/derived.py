@@ -223,6 +223,7 @@ def decision_hit_ratio(run: Run) -> float:
 
 def latencies(run: Run, name: str) -> ClassLatency:
     """Latencies of a class of flash operations."""
+    require_clock(run)
     matching = [latency for latency in run["classes"] or [] if latency["name"] == name]
     if not matching:
         raise UserError(f"{run['label']}: there are no latencies of {name}; set run.classes = true in the study.")

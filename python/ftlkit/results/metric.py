@@ -54,6 +54,12 @@ class Metric:
     is_column: bool = True
     """Whether it is a column of `Results.runs`; the others are for reproductions alone."""
 
+    @property
+    def needs_clock(self) -> bool:
+        """Whether it is null without a clock: a time, a rate, or a share of time."""
+        is_of_time = self.source.startswith(("load.", "utilisation.")) or self.name == "levelling_time_share"
+        return is_of_time or self.unit in ("ns", "1/s", "B/s")
+
     def value(self, run: Run) -> Any:  # noqa: ANN401 - text, whole number, real number, switch or null
         """Its value in a run; null where there is none."""
         return self.compute(run) if self.compute else look_up(run, self.source)
