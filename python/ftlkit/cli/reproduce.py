@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME|STUDY.toml", help="A study in studies/, or a study file.")],
     out: Annotated[
-        Path | None, option("Where to write the page: NAME.html.", "FILE.html", flags=("--out", "-o"))
+        Path | None,
+        option("Where to write the page: NAME.html, or NAME-quick.html.", "FILE.html", flags=("--out", "-o")),
     ] = None,
+    quick: Annotated[bool, option("Judge the cheapest claims only, in minutes.", flags=("--quick",))] = False,
     store: options.StoreFolder = DEFAULT,
     on: options.On = LOCAL,
     threads: options.Threads = None,
@@ -33,14 +35,16 @@ def reproduce(
     """Run a paper's experiments, judge its claims, write one page; rerun to resume."""
     path = reproductions.find(name)
     plan = reproductions.load(path)
-    target = out or Path(f"{plan.name}.html")
+    target = out or Path(f"{plan.name}{'-quick' if quick else ''}.html")
     check_writable([target], [path, *plan.traces(), *files(store)])
     check_pages(out=target)
     where = executor(on, threads)
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
     with kept_when_stopped(store):
-        done = reproductions.reproduce(plan, store=result_store, executor=where, watch=lambda: watcher(ERR))
+        done = reproductions.reproduce(
+            plan, store=result_store, executor=where, watch=lambda: watcher(ERR), is_quick=quick
+        )
     _show(done, store)
     done.page(target)
     say(f"wrote {target}")
@@ -63,7 +67,9 @@ def _show(done: Reproduction, store: Path) -> None:
     head = ("claim", "kind", "paper", "ours", "without", "range", "verdict")
     columns = [name for name, *cells in zip(head, *rows, strict=True) if any(cells)]
     OUT.print(table(columns, [[cell for name, cell in zip(head, row, strict=True) if name in columns] for row in rows]))
-    say(reproductions.counted(done.judgements))
+    say(done.counted)
+    if done.not_run:
+        say(f"not run: {', '.join(claim.id for claim in done.not_run)}")
     if done.absent:
         say(f"left out, since they are not at hand (set FTLKIT_TRACES to their folder): {', '.join(done.absent)}")
     for point in done.failed:

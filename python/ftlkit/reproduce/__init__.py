@@ -7,7 +7,7 @@ the bounds within which it counts as reproduced. Nothing here knows a paper or a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._util.outputs import write
@@ -15,6 +15,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.points import Point
+from ftlkit.reproduce.quick import quick_plan
 from ftlkit.reproduce.runs import absent_points, absent_traces, run_sweeps
 from ftlkit.sweeps.local import Local
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ftlkit.reproduce.claims import Claim
     from ftlkit.results.store import Store
     from ftlkit.sweeps.work import Executor
 
@@ -39,6 +41,19 @@ class Reproduction:
     """Recorded traces that are not at hand, whose runs were left out."""
     reused: int
     """How many runs were in the store."""
+    is_quick: bool = False
+    """Whether claims were chosen by the time that their runs take."""
+    not_run: list[Claim] = field(default_factory=list)
+    """Claims that a quick reproduction leaves out: they have no verdict."""
+
+    @property
+    def counted(self) -> str:
+        """The counts of verdicts as a line; those of a quick reproduction are told apart."""
+        counts = counted(self.judgements)
+        if not self.is_quick:
+            return counts
+        claims = len(self.judgements)
+        return f"quick, {claims} of {claims + len(self.not_run)} claims; {counts}".removesuffix("; ")
 
     @property
     def failed(self) -> list[Point]:
@@ -49,7 +64,7 @@ class Reproduction:
         """Write the page, one self-contained HTML file."""
         from ftlkit.reproduce.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(self.plan, self.points, self.judgements, self.absent).encode())
+        write(path, page(self).encode())
 
 
 def reproduce(
@@ -58,16 +73,21 @@ def reproduce(
     store: Store | None = None,
     executor: Executor | None = None,
     watch: Callable[[], Watcher] = Silent,
+    is_quick: bool = False,
 ) -> Reproduction:
     """Run a study and judge its claims.
 
     Runs are points of a sweep: what the store has is not run again, and what is finished is kept
     there, so that a study that was stopped goes on from there; without a store nothing is kept. The
     executor says where they run, by default on this machine's cores. `watch` makes a watcher for
-    each part of the work. Raises `UserError` where the study is at fault or none of its runs can be
-    done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs that are finished,
-    if it had begun.
+    each part of the work. With `is_quick` the cheapest claims are judged, in under ten minutes on
+    two cores, and the others are not run. Raises `UserError` where the study is at fault or none of
+    its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs
+    that are finished, if it had begun.
     """
-    points, reused = run_sweeps(plan, store, executor or Local(), watch)
-    asked = points + absent_points(plan)
-    return Reproduction(plan, points, [judge(claim, asked) for claim in plan.claims], absent_traces(plan), reused)
+    run = quick_plan(plan) if is_quick else plan
+    points, reused = run_sweeps(run, store, executor or Local(), watch, claims_only=is_quick)
+    asked = points + absent_points(run)
+    judgements = [judge(claim, asked) for claim in run.claims]
+    not_run = [claim for claim in plan.claims if claim not in run.claims]
+    return Reproduction(run, points, judgements, absent_traces(run), reused, is_quick, not_run)

@@ -22,27 +22,30 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from ftlkit.reproduce.judge import Judgement
-    from ftlkit.reproduce.plan import FigurePlan, Plan
+    from ftlkit.reproduce import Reproduction
+    from ftlkit.reproduce.plan import FigurePlan
     from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
 
 
-def page(plan: Plan, points: Sequence[Point], judgements: list[Judgement], absent: list[str]) -> str:
+def page(done: Reproduction) -> str:
     """The page's HTML. It needs no script and loads nothing."""
+    plan, points = done.plan, done.points
     run = {point.sweep for point in points}
     # Sweeps may share runs.
     runs = {id(point.results): point.results for point in points if point.results}.values()
     return template("reproduction.html.j2").render(
         plan=plan,
         version=__version__,
-        judgements=judgements,
+        judgements=done.judgements,
+        is_quick=done.is_quick,
+        not_run=done.not_run,
         words=VERDICTS,
         groups=GROUPS,
-        counts=counts(judgements),
+        counts=counts(done.judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
         factorials=[(factorial, effects(factorial, points)) for factorial in plan.factorials],
-        absent=absent,
+        absent=done.absent,
         failed=[point.error for point in points if point.error],
         overloaded=list(dict.fromkeys(point.title for point in points if point.is_overloaded)),
         runs=len(runs),

@@ -34,17 +34,22 @@ if TYPE_CHECKING:
 
 
 def run_sweeps(
-    plan: Plan, store: Store | None, executor: Executor, watch: Callable[[], Watcher] = Silent
+    plan: Plan,
+    store: Store | None,
+    executor: Executor,
+    watch: Callable[[], Watcher] = Silent,
+    *,
+    claims_only: bool = False,
 ) -> tuple[list[Point], int]:
     """Run the points of all sweeps that the store lacks; return all, and how many it had.
 
-    With the seeds after the first only what a claim asks for is run. File workloads are recorded
-    first, and what needs no run is told, so that what is wrong there is said before hours of runs.
-    Without a store nothing is kept.
+    With the seeds after the first, or with `claims_only`, only what a claim asks for is run. File
+    workloads are recorded first, and what needs no run is told, so that what is wrong there is said
+    before hours of runs. Without a store nothing is kept.
     """
     with scratch() as folder:
         result_store = store or stores.Store(folder / "store", create=True)
-        points = list(_points(plan, Recordings(folder, watch)))
+        points = list(_points(plan, Recordings(folder, watch), claims_only=claims_only))
         wanted_runs = [run for _, run in points if run is not None]
         done = runs.run_points(wanted_runs, result_store, executor, Traces(folder), watch, check=_refuse_hopeless)
     rows = iter(done.rows)
@@ -64,30 +69,36 @@ def _with_results(point: Point, row: Json, results: Mapping[str, Run]) -> Point:
     return replace(point, results=results[row["key"]])
 
 
-def _points(plan: Plan, recordings: Recordings) -> Iterator[tuple[Point, plans.Point | None]]:
+def _points(plan: Plan, recordings: Recordings, *, claims_only: bool) -> Iterator[tuple[Point, plans.Point | None]]:
     """All points in the order of the study file, each with its run, if it still needs one.
 
     Those of a workload that agree in what they ask of the study share its recording and its
     statistics.
     """
-    many = max((claim.seeds for claim in plan.claims), default=1)
-    check_seed(plan.study.get("seed", 1), many)
-    for seed, sweep in itertools.product(range(many), plan.sweeps):
-        for workload in sweep.workloads:
-            if _absent(workload):
-                continue
-            wanted = [
-                point for point in _blank(sweep, workload, seed) if seed == 0 or _is_asked_for(point, plan.claims)
-            ]
-            yield from ((point, None) for point in _evaluated(sweep, wanted))
-            for _, group in itertools.groupby(wanted, lambda point: of_study(point.keys)):
-                alike = list(group)
-                study, files = _study(plan, workload, alike[0])
-                if files:
-                    yield from ((point, None) for point in _analysed(sweep, alike, recordings, files, study["seed"]))
-                    study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
-                yield from ((point, None) for point in _described(sweep, alike, study))
-                yield from _runs(sweep, alike, study)
+    check_seed(plan.study.get("seed", 1), _seeds(plan))
+    for sweep, workload, blank in planned(plan):
+        wanted = [point for point in blank if (point.seed == 0 and not claims_only) or asked_for(point, plan.claims)]
+        yield from ((point, None) for point in _evaluated(sweep, wanted))
+        for _, group in itertools.groupby(wanted, lambda point: of_study(point.keys)):
+            alike = list(group)
+            study, files = study_of(plan, workload, alike[0])
+            if files:
+                yield from ((point, None) for point in _analysed(sweep, alike, recordings, files, study["seed"]))
+                study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
+            yield from ((point, None) for point in _described(sweep, alike, study))
+            yield from _runs(sweep, alike, study)
+
+
+def _seeds(plan: Plan) -> int:
+    return max((claim.seeds for claim in plan.claims), default=1)
+
+
+def planned(plan: Plan) -> Iterator[tuple[Sweep, Json, list[Point]]]:
+    """Sweeps and workloads in order, seed by seed, each with its points before they run."""
+    for seed, sweep in itertools.product(range(_seeds(plan)), plan.sweeps):
+        yield from (
+            (sweep, workload, _blank(sweep, workload, seed)) for workload in sweep.workloads if not _absent(workload)
+        )
 
 
 def traces(workload: Json) -> Path:
@@ -128,8 +139,8 @@ def _blank(sweep: Sweep, workload: Json, seed: int) -> list[Point]:
     ]
 
 
-def _is_asked_for(point: Point, claims: Sequence[Claim]) -> bool:
-    """Whether a claim takes its number with this seed, too."""
+def asked_for(point: Point, claims: Sequence[Claim]) -> bool:
+    """Whether a claim is judged by this run."""
     return any(claim.asks_for(point) for claim in claims)
 
 
@@ -181,7 +192,7 @@ def _analysed(sweep: Sweep, wanted: Sequence[Point], recordings: Recordings, fil
     return points
 
 
-def _study(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:
+def study_of(plan: Plan, workload: Json, point: Point) -> tuple[Json, Json]:
     """The study of a point, without translation layers, and its file workload, if any."""
     study = placed(plan.study, point.keys, point.seed)
     shared = study.pop("files", {})
