@@ -8,6 +8,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
+from ftlkit._util.progress import Silent
 from ftlkit.reproduce.quick import quick_plan
 from reproduction import STUDY, claim
 
@@ -99,6 +100,18 @@ def test_longer_runs_are_estimated_longer(study: Path, monkeypatch: pytest.Monke
     study.write_text(STUDY.replace(old, new), encoding="utf-8")
     with pytest.raises(fk.UserError, match="no claim"):
         quick_plan(reproduce.load(study))
+
+
+def test_looking_over_workloads_shows_its_progress(study: Path) -> None:
+    """A long recorded trace takes a while, before the first run."""
+    watchers: list[Silent] = []
+
+    def watch() -> Silent:
+        watchers.append(Silent())
+        return watchers[-1]
+
+    quick_plan(reproduce.load(study), watch)
+    assert len(watchers) == 1, "points over the same workload share its statistics"
 
 
 def test_a_device_as_large_as_its_workload_is_estimated(study: Path) -> None:

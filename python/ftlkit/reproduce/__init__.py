@@ -85,7 +85,7 @@ def reproduce(
     its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs
     that are finished, if it had begun.
     """
-    run = quick_plan(plan) if is_quick else plan
+    run = quick_plan(plan, watch) if is_quick else plan
     points, reused = run_sweeps(run, store, executor or Local(), watch, claims_only=is_quick)
     asked = points + absent_points(run)
     judgements = [judge(claim, asked) for claim in run.claims]

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api.traces import trace_info
 from ftlkit.reproduce.runs import absent_points, asked_for, planned, study_of
 from ftlkit.sweeps.plan import UNNAMED, taken
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ftlkit.reproduce.plan import Plan, Sweep
     from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
@@ -35,13 +38,13 @@ RUN_S = 0.1
 """Of a run without a request."""
 
 
-def quick_plan(plan: Plan) -> Plan:
+def quick_plan(plan: Plan, watch: Callable[[], Watcher] = Silent) -> Plan:
     """The study with the claims that fit an estimated time, and the figures of their runs.
 
     The next claim is the one that adds the least time to the runs of those before it. Claims that
     lack a recorded trace are left out.
     """
-    work = _work(plan)
+    work = _work(plan, _Workloads(watch))
     absent = absent_points(plan)
     seconds = {key: cost for _, parts in work for key, cost in parts.items()}
     waiting = {
@@ -80,12 +83,11 @@ def quick_plan(plan: Plan) -> Plan:
     )
 
 
-def _work(plan: Plan) -> list[tuple[Point, dict[str, float]]]:
+def _work(plan: Plan, workloads: _Workloads) -> list[tuple[Point, dict[str, float]]]:
     """Each point with the seconds of its parts, if a claim asks for it.
 
     Points share the parts that are the same work.
     """
-    workloads = _Workloads()
     return [
         (point, _parts(plan, sweep, workload, point, workloads) if asked_for(point, plan.claims) else {})
         for sweep, workload, points in planned(plan)
@@ -109,7 +111,8 @@ def _parts(plan: Plan, sweep: Sweep, workload: Json, point: Point, workloads: _W
 class _Workloads:
     """Statistics of workloads, each looked over once."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Callable[[], Watcher]) -> None:
+        self._watch = watch
         self._known: dict[str, Json] = {}
 
     def pages(self, study: Json) -> float:
@@ -127,7 +130,7 @@ class _Workloads:
     def _total(self, workload: Json) -> Json:
         text = _text(workload)
         if text not in self._known:
-            self._known[text] = trace_info(workload)["statistics"]["total"]
+            self._known[text] = trace_info(workload, watcher=self._watch())["statistics"]["total"]
         return self._known[text]
 
 
