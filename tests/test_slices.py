@@ -11,16 +11,21 @@ import pytest
 import ftlkit as fk
 from ftlkit import study
 from ftlkit.advice.footprints import TB, one_request, ram_per_tb, with_unit
-from ftlkit.advice.measure import Measured
+from ftlkit.advice.measure import Measured, Runner
+from ftlkit.advice.query import Query
 from ftlkit.api import catalogue
 from ftlkit.curves import hits
 from ftlkit.models.uniform import greedy
+from ftlkit.results.store import Store
 from ftlkit.study import slices
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import values
+from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from click.testing import Result
 
@@ -190,6 +195,23 @@ def test_advice_on_mapping_units_asks_slices_as_runs_have_them() -> None:
         settings = [f"device.mapping_unit={unit}B"]
         run = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000, "settings": settings}))
         assert run["device"]["slice"] == pytest.approx(own["slice"], rel=1e-3)
+
+
+def test_slice_of_own_size_stays_with_other_units() -> None:
+    settings = ["device.slice=20GiB"]
+    own = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000, "settings": settings}))
+    assert with_unit(own["device"], 16_384)["slice"] == own["device"]["slice"] >= 20 << 30
+
+
+@pytest.mark.parametrize("asked", ["all", "18GiB", "auto"])
+def test_advise_prefixes_run_on_the_slice_asked_for(asked: str, tmp_path: Path) -> None:
+    settings = ["device.capacity=20GiB", f"device.slice={asked}"]
+    query = Query("randwrite", "client-like", {"requests": 4000, "settings": settings, "precondition": "none"})
+    own = fk.check_study(query.document())["device"]
+    runner = Runner(query, own, Store(tmp_path / "store", create=True), Local(1), Traces(tmp_path))
+    measured_stacks = runner.prefix(["page"], 2000), runner.held_out(["page"], 2000, 1)
+    rows = [measured["page"].rows[0] for measured in measured_stacks]
+    assert [json.loads(row["document"])["device"]["slice_bytes"] for row in rows] == [own.get("slice")] * 2
 
 
 def test_what_a_slice_is_refused_for_names_the_slice() -> None:

@@ -16,6 +16,7 @@ from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.study import slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,8 +64,10 @@ def with_unit(device: Json, unit_bytes: int) -> Json:
 
 
 def _sliced(device: Json) -> Json:
-    """A device to be changed, whose slice, if it is simulated by one, follows it."""
-    return device | {"slice": "auto"} if "slice" in device else device
+    """A device to be changed, whose slice follows it, unless its size is the study's choice."""
+    usual = device | {"slice": "auto"}
+    _, simulated = slices.sizes(usual) or (0, 0)
+    return usual if device.get("slice") == simulated else device
 
 
 def ram_per_tb(stack: str, device: Json, until_s: float | None) -> float | None:

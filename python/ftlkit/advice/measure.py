@@ -197,8 +197,9 @@ class Runner:
         prepared = {"precondition": precondition} if precondition else {}
         plan = self._plan(stacks, {"skip": requests // WARM_UP, **prepared})
         workloads = [(name, table | {"requests": requests}) for name, table in plan.workloads]
-        # A prefix may span less than the whole; the device stays.
-        return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], self._device)]))
+        # A prefix may span less than the whole; the device stays, and its slice or none.
+        device = {"slice": "all"} | self._device
+        return self._run(replace(plan, workloads=workloads, devices=[(plan.devices[0][0], device)]))
 
     def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
         """Complete runs over everything, measured after `skip` requests, with several seeds.
