@@ -23,13 +23,13 @@ import ftlkit as fk
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
-from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, space
+from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, run, space
 from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.footprints import Builds, least_ram, small
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
-from ftlkit.advice.query import Query
+from ftlkit.advice.query import NoLifeError, Query, TooShortError
 from ftlkit.advice.run import floors, heads, log_sizes, search_stacks
 from ftlkit.advice.search_result import prefix_lengths
 from ftlkit.cli import app
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
     from ftlkit.advice.answer import Answer
+    from ftlkit.advice.search_result import SearchResult
 
 KIB = 1024
 # A device that does not begin to collect in the middle, so that the searched part and the held-out
@@ -952,7 +953,40 @@ def test_a_budget_too_short_for_a_search_ends_with_an_answer(
     assert text.startswith("Not enough time; best so far: page (1 of ")
     assert "mean response" in text
     assert f"--budget {budget if budget == '1ms' else '1.50 s'}".replace("1ms", "1.00 ms") in text
-    assert "too short to try anything. After " in text
+    assert "too short for a search; page alone was measured over the first " in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "best"),
+    [
+        (["--ftl", "page+lru,page", "--durable"], "page"),
+        (["--ftl", "page:pslc_static=1TiB,dftl"], "dftl"),
+        (["--ftl", "page,dftl:cmt=16KiB", "--ram", "64KiB"], "dftl:cmt=16KiB"),
+        (["--ram", "64KiB"], ""),
+    ],
+    ids=["durable", "fits", "RAM", "RAM without names"],
+)
+def test_the_one_stack_of_a_short_budget_keeps_limits(
+    limits: list[str], best: str, call: Callable[..., Result]
+) -> None:
+    result = call("advise", "fin1", "--capacity", "1GiB", "--addresses", "wrap", *limits, "--budget", "1ms")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert re.search(rf"[Nn]ot enough time; best so far: {best or '(?!page)[a-z]+'} \(", text), text
+
+
+def test_goal_life_without_lives_or_time_is_answered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    errors: list[Exception] = [NoLifeError("no life"), TooShortError("--budget 1 ms", "", " Give 1 min.")]
+
+    def search(*_: object) -> SearchResult:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(run, "search_stacks", search)
+    query = Query("fin1", options={"requests": 3000}, goal="life", budget_s=0.001, ftl="page")
+    sentences = run.answered(query, tmp_path / "store", 1, Clock(0.001, 0.0)).sentences
+    assert not errors
+    assert "no life So this is by write amplification" in " ".join(sentences)
+    assert sentences[-1].endswith("page alone was measured over the first 2,000 requests. Give 1 min.")
 
 
 def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:

@@ -135,9 +135,10 @@ class Clock:
         took = typed(duration(time.monotonic() - self._begun_s))
         why, instead = self.explain(self._budget_s or 0.0)
         return TooShortError(
-            f"--budget {typed(duration(self._budget_s or 0.0))}: too short to try anything. After {took} {what}."
+            f"--budget {typed(duration(self._budget_s or 0.0))}",
+            f"After {took} {what}.",
             f"{why and f' {why}'} Give {instead or 'several times as much'}"
-            f"{', or fewer requests (--requests)' if fewer and not instead else ''}."
+            f"{', or fewer requests (--requests)' if fewer and not instead else ''}.",
         )
 
 

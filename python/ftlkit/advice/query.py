@@ -33,7 +33,11 @@ class TooLittleRamError(UserError):
 
 
 class TooShortError(UserError):
-    """The time was too short to measure anything; the text says how much would do."""
+    """The time was too short to measure anything; `budget` names it, `advice` how much would do."""
+
+    def __init__(self, budget: str, what: str, advice: str) -> None:
+        super().__init__(f"{budget}: too short to try anything. {what}{advice}")
+        self.budget, self.advice = budget, advice
 
 
 class NoLifeError(UserError):

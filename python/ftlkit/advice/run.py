@@ -70,19 +70,23 @@ def answered(
     result_store.tidy()
     unknown = []
     try:
-        result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
-    except NoLifeError as error:
-        unknown = [f"{error} So this is by write amplification, by which lives differ where wear is even."]
-        query = replace(query, goal="wa")
-        tell(unknown[0])
-        result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+        try:
+            result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+        except NoLifeError as error:
+            unknown = [f"{error} So this is by write amplification, by which lives differ where wear is even."]
+            query = replace(query, goal="wa")
+            tell(unknown[0])
+            result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
     except TooShortError as error:
         tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
-        unknown = [str(error)]
         query = replace(query, options={**query.options, "requests": _few(query)})
         result = _one_stack(query, result_store, Local(threads))
         if answer(query, result) is None:
             raise
+        unknown.append(
+            f"{error.budget}: too short for a search; {', '.join(result.last.begun)} alone was measured over "
+            f"{result.last.span}.{error.advice}"
+        )
     if (advised := answer(query, result)) is not None:
         return replace(advised, sentences=[*advised.sentences, *unknown])
     if result.interrupted:
@@ -100,18 +104,24 @@ def _few(query: Query) -> int:
 
 
 def _one_stack(query: Query, store: Store, executor: Local) -> SearchResult:
-    """The first stack that was named, or the reference, on the searched part of few requests."""
+    """The first stack within the limits on the searched part of few requests.
+
+    It is one of those named, else the reference, else the one of least RAM of the first mapping.
+    """
     document = query.document()
-    study.refuse_unreadable(document)
-    executor.until_s = until_s = time.monotonic() + PATIENCE_S
-    stack = next(iter(query.stacks()), REFERENCE)
+    clock = Clock(PATIENCE_S, time.monotonic())
+    executor.until_s = clock.ends_s
     try:
-        device = _device(query, document, Silent, until_s)
-        requests = int(_look_over(document, Silent, until_s)["requests"])
+        device = _device(query, document, Silent, clock.ends_s)
+        requests = int(_look_over(document, Silent, clock.ends_s)["requests"])
+        try:
+            space, result = _space(query if query.ftl else replace(query, ftl=REFERENCE), device, requests, clock)
+            result.candidates |= set() if query.ftl else {*_mappings()}
+        except UserError:
+            space, result = _space(query, device, requests, clock)
     except TimeIsUp:
         return SearchResult(0, frozenset(), {}, 0)
-    names = [each.partition("+")[0] for each in query.stacks()] or _mappings()
-    result = SearchResult(requests, frozenset(names), {}, device["capacity"], is_slice="slice" in device)
+    stack = next(iter([*result.defaults, *space.least().values()]))
     rung = Rung(result.searched, begun={stack: None})
     result.lengths, result.rungs = [rung.requests], [rung]
     with scratch() as folder:
