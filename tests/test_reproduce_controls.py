@@ -88,12 +88,52 @@ def test_claim_is_open_if_its_verdict_holds_over_less_than_half_of_a_range(
         ('mechanism = "magic"', "mechanism names what its knockout takes out: give both, or neither"),
         ('knockout = { of = "C" }', "mechanism names what its knockout takes out: give both, or neither"),
         ('mechanism = "magic"\nknockout = { off = "C" }', "off is no key of the measure change"),
+        ('mechanism = "magic"\nknockout = { of = "B" }', "its knockout compares a variant with itself"),
+        ('mechanism = "magic"\nknockout = { of = ["A", "B"] }', "its knockout compares a variant with itself"),
+        ('mechanism = "magic"\nknockout = { of = "A" }', "its knockout has the variants of the claim itself"),
         ('unprinted = { sweep = "n" }', "unprinted lacks the key of the constant that varies"),
     ],
 )
 def test_incomplete_control_is_refused(study: Path, keys: str, message: str) -> None:
     with pytest.raises(fk.UserError, match=message):
         judged(study, claim("measured", CHANGE, f"{LESS}{keys}\n"), runs(a=0.8, c=0.95))
+
+
+SPELT_ALIKE = """
+[sweeps.n]
+workloads = [{ preset = "fin1", requests = 4000, addresses = "wrap" }]
+variants = [
+    { label = "A", ftl = { name = "sast", log_blocks = "8" } },
+    { label = "B", ftl = { name = "bast", log_blocks = "8" } },
+    { label = "BAST", ftl = { name = "bast", log_blocks = "8" } },
+    { label = "SAST", ftl = { name = "sast", log_blocks = "8" } },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("measure", "knockout", "message"),
+    [
+        (CHANGE, '{ of = "BAST" }', "compares a variant with itself"),
+        (CHANGE, '{ of = "SAST" }', "has the variants of the claim itself"),
+        ('kind = "order", rising = ["B", "A"]', '{ rising = ["A", "SAST"] }', "has a variant twice in rising"),
+        ('kind = "order", rising = ["B", "A"]', '{ rising = ["B", "B"] }', "has a variant twice in rising"),
+    ],
+)
+def test_knockout_of_a_variant_spelt_like_another_is_refused(
+    study: Path, measure: str, knockout: str, message: str
+) -> None:
+    bounds = LESS if measure == CHANGE else "reproduced = [0.1, 1.0]\npartly = [0.0, 1.0]\n"
+    text = claim("measured", measure, f'{bounds}mechanism = "magic"\nknockout = {knockout}\n')
+    study.write_text(STUDY.partition("[sweeps.n]")[0] + SPELT_ALIKE + text, encoding="utf-8")
+    with pytest.raises(fk.UserError, match=message):
+        reproduce.load(study)
+
+
+def test_figure_of_a_variant_has_no_knockout(study: Path) -> None:
+    bounds = 'partly = [0.0, 1.0]\nmechanism = "magic"\nknockout = { of = "C" }\n'
+    with pytest.raises(fk.UserError, match="the measure value is a figure, of which no mechanism takes a part"):
+        judged(study, claim("measured", 'kind = "value", of = "A"', bounds), runs(a=0.8, c=0.95))
 
 
 def test_only_measured_claims_have_knockouts(study: Path) -> None:

@@ -290,8 +290,9 @@ def test_page_of_study_lists_each_claim_and_its_verdict(path: Path) -> None:
 
 
 NO_CONTROL = {
-    "adapt": ["D7, larger is better", "D9, κ", "D9, κ, phases", "D9, interval"],
-    "owl": ["O5, TPC-C erases", "O6, TPC-C erases", "O8, most traces"],
+    "a-sast": ["A-SAST and SAST-G"],
+    "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases", "D9, interval"],
+    "owl": ["O5, TPC-C erases", "O6, TPC-C erases", "O8, most traces", "O9, others"],
     "rftl": [
         "R3, reads, order, one entry",
         "R3, writes, RFTL(2) and RFTL(3), one entry",
@@ -312,6 +313,8 @@ NO_CONTROL = {
         "streams, collected",
     ],
     "waftl": [
+        "W1, WAFTL",
+        "W1, DFTL",
         "W7, below FAST, one after another",
         "W10, best, one resource",
         "table I, performance",

@@ -27,6 +27,9 @@ GROUPS = KINDS | {"ours": "measured too, but a question or a baseline that the p
 EFFECTS = ("lower", "higher", "similar")
 """What a claim about a difference says: below 0 is *lower*."""
 
+FIGURES = ("value", "best")
+"""Measures of no effect, so none is lost in a knock-out."""
+
 COMMON = ("kind", "sweep", "only", "each")
 """Keys that every measure may have."""
 
@@ -139,8 +142,7 @@ class Claim:
 
     def uses(self, point: Point) -> bool:
         """Whether its number uses this run, of its sweep and seeds and a variant that it names."""
-        orders_workloads = self.measure["kind"] == "workload_order"
-        keys = ("of", "against") if orders_workloads else ("of", "against", "rising")
+        keys = ("of", "against") if self._orders_workloads else ("of", "against", "rising")
         variants = [self.measure[key] for key in keys if key in self.measure]
         named = {name for variant in variants for name in (variant if isinstance(variant, list) else [variant])}
         return point.seed < self.seeds and self.takes(point) and (not named or point.variant in named)
@@ -169,11 +171,40 @@ class Claim:
             raise self.wrong("mechanism names what its knockout takes out: give both, or neither")
         if self.knockout and self.kind != "measured":
             raise self.wrong(f"a claim of the kind {self.kind} has no knockout: only measured ones can fall")
+        if self.knockout and self.measure.get("kind") in FIGURES:
+            raise self.wrong(f"the measure {self.measure['kind']} is a figure, of which no mechanism takes a part")
         if self.unprinted and "key" not in self.unprinted:
             raise self.wrong("unprinted lacks the key of the constant that varies, such as device.page_size")
         for claim in (self.without, self.ranged):
             if claim:
                 claim.check_measure()
+
+    def check_knockout(self, variants: dict[str, dict[str, Json]]) -> None:
+        """Refuse a knock-out that compares a variant with itself; `variants` are those by sweep."""
+        without = self.without
+        if without is None:
+            return
+        keys = ("of", "against") if self._orders_workloads else ("of", "against", "rising")
+        before, after = ({key: claim.spelt(key, variants) for key in keys} for claim in (self, without))
+        rising = after.get("rising", [])
+        if any(one in rising[:place] for place, one in enumerate(rising)):
+            raise self.wrong(f"its knockout has a variant twice in rising = {without.measure['rising']}")
+        if any(one in after["against"] for one in after["of"]):
+            raise self.wrong("its knockout compares a variant with itself: give one that differs from against")
+        others = [key for key in (*self.measure, *without.measure) if key not in keys]
+        if before == after and all(self.measure.get(key) == without.measure.get(key) for key in others):
+            raise self.wrong("its knockout has the variants of the claim itself: give one without the mechanism")
+
+    def spelt(self, key: str, variants: dict[str, dict[str, Json]]) -> list[Json]:
+        """The variants that a key of the measure names, as they are spelt."""
+        named = self.measure.get(key, [])
+        of_sweep = variants.get(self.measure["sweep"], {})
+        return [of_sweep.get(name, {"label": name}) for name in (named if isinstance(named, list) else [named])]
+
+    @property
+    def _orders_workloads(self) -> bool:
+        """Whether `rising` names workloads, not variants."""
+        return bool(self.measure["kind"] == "workload_order")
 
     def wrong(self, what: str) -> UserError:
         """An error that names the claim."""

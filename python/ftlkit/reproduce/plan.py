@@ -5,7 +5,7 @@ Keys are checked here, the values of the study in it by the simulator.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -148,8 +148,10 @@ def load(path: Path) -> Plan:
     parts["claims"] = [_made(Claim, claim, path) for claim in claims]
     plan = _made(Plan, table | parts, path)
     _check_references(plan, path)
+    spelt = {sweep.id: {one.label: _spelling(one) for one in sweep.variants} for sweep in plan.sweeps}
     for claim in plan.claims:
         claim.check()
+        claim.check_knockout(spelt)
     for factorial in plan.factorials:
         factorial.check()
     return plan
@@ -163,6 +165,11 @@ def _variants(path: Path, sweep: Json) -> list[Variant]:
                 f"{path}: the variant {variant.label} must have one of ftl, model, statistics = true and file_type."
             )
     return variants
+
+
+def _spelling(variant: Variant) -> Json:
+    """A variant without its label."""
+    return {key: value for key, value in asdict(variant).items() if key != "label"}
 
 
 T = TypeVar("T")
