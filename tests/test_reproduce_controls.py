@@ -31,9 +31,11 @@ def runs(*, a: float, c: float, seed: int = 0) -> list[reproduce.Point]:
     ("bounds", "points", "verdict"),
     [
         pytest.param(LESS, runs(a=0.8, c=0.8), "no control", id="no knock-out"),
-        pytest.param(KNOCKOUT, runs(a=0.8, c=0.95), "reproduced", id="falls"),
-        pytest.param(KNOCKOUT, runs(a=0.8, c=0.85), "without", id="stays within its bounds"),
-        pytest.param(KNOCKOUT, runs(a=0.899, c=0.905), "without", id="falls by noise"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.9), "reproduced", id="loses half"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.89), "without", id="keeps more than half"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.8), "without", id="keeps all"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=0.6), "without", id="leaves its bounds on the stronger side"),
+        pytest.param(KNOCKOUT, runs(a=0.8, c=1.2), "reproduced", id="turns"),
         pytest.param(KNOCKOUT, runs(a=0.95, c=0.95), "partly", id="did not hold"),
         pytest.param(KNOCKOUT, runs(a=1.1, c=0.8), "not", id="holds only without it"),
         pytest.param(
@@ -51,6 +53,32 @@ def test_claim_counts_as_reproduced_only_if_it_falls_without_its_mechanism(
     assert judgement.verdict == verdict
     shown = claims.line(judgement)
     assert ("magic: " in shown) == ("magic" in bounds)
+
+
+@pytest.mark.parametrize("nearest", [-0.19, -0.1, -0.05, -0.001])
+@pytest.mark.parametrize(("c", "verdict"), [(0.85, "without"), (0.92, "reproduced")])
+def test_same_share_of_an_effect_gives_the_same_verdict_whatever_the_bound(
+    study: Path, nearest: float, c: float, verdict: str
+) -> None:
+    bounds = KNOCKOUT.replace("-0.1]", f"{nearest}]")
+    assert judged(study, claim("measured", CHANGE, bounds), runs(a=0.8, c=c)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("c", "verdict"), [(1.0, "without"), (1.005, "without"), (1.4, "without"), (4.0, "reproduced")]
+)
+def test_claim_that_nothing_differs_falls_out_of_its_bounds(study: Path, c: float, verdict: str) -> None:
+    """Of a number with a unit, whose value is 0."""
+    measure = 'kind = "difference", of = "A", against = "B"'
+    bounds = KNOCKOUT.replace(LESS, "reproduced = [-0.5, 0.5]\npartly = [-9.0, 9.0]\n")
+    assert judged(study, claim("measured", measure, bounds), runs(a=1.0, c=c)).verdict == verdict
+
+
+def test_value_of_0_falls_by_more_than_an_absolute_noise(study: Path) -> None:
+    measure = 'kind = "difference", of = "A", against = "B"'
+    bounds = KNOCKOUT.replace(LESS, "reproduced = [0.0, 0.0]\npartly = [-9.0, 9.0]\n")
+    found = [judged(study, claim("measured", measure, bounds), runs(a=1.0, c=c)).verdict for c in (1.005, 1.02)]
+    assert found == ["without", "reproduced"]
 
 
 def test_knockout_without_results_leaves_the_claim_open(study: Path) -> None:
@@ -114,6 +142,7 @@ variants = [
 @pytest.mark.parametrize(
     ("measure", "knockout", "message"),
     [
+        (CHANGE, '{ of = "B", against = "C" }', "or is a rival"),
         (CHANGE, '{ of = "BAST" }', "compares a variant with itself"),
         (CHANGE, '{ of = "SAST" }', "has the variants of the claim itself"),
         ('kind = "order", rising = ["B", "A"]', '{ rising = ["A", "SAST"] }', "has a variant twice in rising"),

@@ -315,6 +315,8 @@ NO_CONTROL = {
     "waftl": [
         "W1, WAFTL",
         "W1, DFTL",
+        "W7, page is best",
+        "W7, page is best, streams",
         "W7, below FAST, one after another",
         "W10, best, one resource",
         "table I, performance",

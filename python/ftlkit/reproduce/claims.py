@@ -189,8 +189,8 @@ class Claim:
         rising = after.get("rising", [])
         if any(one in rising[:place] for place, one in enumerate(rising)):
             raise self.wrong(f"its knockout has a variant twice in rising = {without.measure['rising']}")
-        if any(one in after["against"] for one in after["of"]):
-            raise self.wrong("its knockout compares a variant with itself: give one that differs from against")
+        if any(one in before["against"] + after["against"] for one in after["of"]):
+            raise self.wrong("its knockout compares a variant with itself, or is a rival: give one not in against")
         others = [key for key in (*self.measure, *without.measure) if key not in keys]
         if before == after and all(self.measure.get(key) == without.measure.get(key) for key in others):
             raise self.wrong("its knockout has the variants of the claim itself: give one without the mechanism")

@@ -1,14 +1,15 @@
 """Claims against runs: a measure gives a number per row and seed, bounds give the verdict.
 
-A claim that keeps its bounds is reproduced only if it leaves them without its mechanism, by more
-than the noise. It is open if its verdict holds over less than half of the range of a constant that
-the paper does not print.
+A claim that keeps its bounds is reproduced only if at least half of its effect is lost without its
+mechanism. It is open if its verdict holds over less than half of the range of a constant that the
+paper does not print.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ftlkit.reproduce.claims import GROUPS
@@ -39,7 +40,7 @@ that a constant decides which the paper does not print.
 """
 
 NOISE = 0.01
-"""Differences up to this are noise where one seed was run: of shares absolute, else relative."""
+"""What lies between the seeds with a mechanism and without, up to this, is noise."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
     judged = []
     for label, row in rows.items():
         over = [of_value for ranged_label, of_value in ranged.items() if _is_of(ranged_label, label)]
-        judged.append(_ranged(claim, _controlled(row, _like(without, label)), over))
+        judged.append(_ranged(claim, _controlled(claim, row, _like(without, label)), over))
     return Judgement(claim, judged)
 
 
@@ -182,18 +183,32 @@ def _is_of(ranged: str, label: str) -> bool:
     return not label or ranged.startswith(f"{label}, ")
 
 
-def _controlled(row: Row, without: Row | None) -> Row:
-    """A row whose verdict stands only if it falls without the mechanism, by more than the noise."""
+def _controlled(claim: Claim, row: Row, without: Row | None) -> Row:
+    """A row whose verdict stands only if it falls without the mechanism."""
     if row.verdict != "reproduced":
         return replace(row, without=without)
     if without is None:
         return replace(row, verdict="no control")
     if not without.values:
         return replace(row, without=without, verdict="open", note=f"without: {without.note}")
-    gap = max(min(row.values) - max(without.values), min(without.values) - max(row.values))
-    noise = NOISE if row.unit == "%" else NOISE * abs(row.value)
-    falls = without.verdict != "reproduced" and gap > noise
+    falls = _falls(claim, row.values, without.values)
     return replace(row, without=without, verdict="reproduced" if falls else "without")
+
+
+def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> bool:
+    """Whether half of an effect is lost, by more than the noise, wherever its bounds lie.
+
+    An effect points from 0 into the bounds. Bounds around 0 say that nothing differs: such a claim
+    falls where what differs doubles and leaves them.
+    """
+    low, high = claim.reproduced
+    if low <= 0 <= high and not MEASURES[claim.measure["kind"]].from_zero:
+        kept, left = ([abs(value) for value in numbers] for numbers in (values, without))
+        doubles = fmean(left) >= 2 * fmean(kept) and min(left) - max(kept) > NOISE
+        return doubles and _verdict(claim, without) != "reproduced"
+    sign = -1 if high < 0 else 1
+    kept, left = ([sign * value for value in numbers] for numbers in (values, without))
+    return 2 * fmean(left) <= fmean(kept) and min(kept) - max(left) > NOISE
 
 
 def _ranged(claim: Claim, row: Row, over: list[Row]) -> Row:
