@@ -167,6 +167,15 @@ def test_a_curve_over_spare_goes_without_a_clock_unless_one_is_asked_for(call: C
     assert chosen[1:3] == forced[1:3]
 
 
+def test_options_that_have_no_effect_without_a_clock_are_told(call: Call) -> None:
+    typed = ("compare", *SPARE[2:], "--ftl", "page", "--queue-depth", 4, "--set", "run.waiting=true")
+    told = "Without a clock these have no effect: host.queue_depth, run.waiting."
+    outcome = call(*typed, "--no-clock")
+    assert outcome.exit_code == 0
+    assert told in " ".join(outcome.output.split())
+    assert "no effect" not in call(*typed).output
+
+
 def test_a_sweep_without_a_clock_ranks_by_write_amplification(tmp_path: Path) -> None:
     swept = fk.sweep(
         "randwrite", "page,fast,bdb", device="slc-small", span="64MiB", requests=20_000, store=tmp_path, clock=False

@@ -4,22 +4,23 @@
 //! Without one, requests are served in their order and take no time, as under a closed loop: the
 //! device is never idle. So what decides by time, or would use idle time of an open loop, differs.
 //! `auto` gives that a clock. `false` refuses the former, and the study says of the latter that
-//! there is no idle time. A scheme of somebody's own may ask the flash port for the time all the
-//! same, which ends its run ([`Halt::AskedOfTime`](crate::error::Halt::AskedOfTime)).
+//! there is no idle time, and which of its keys have no effect. A scheme of somebody's own may ask
+//! the flash port for the time all the same, which ends its run
+//! ([`Halt::AskedOfTime`](crate::error::Halt::AskedOfTime)).
 
 use ftl::{AnyDevice, Drive};
 
 use crate::SimError;
 use crate::host::experiment::{Experiment, Pace, Plan};
-use crate::setup::values::Clock;
+use crate::setup::study::Study;
+use crate::setup::values::{Clock, LoopText};
 
 impl Experiment {
-    /// Checks the plans and decides which runs have a clock; `timed` is the pace of those, or an
-    /// error.
-    pub(super) fn choose_clocks(&mut self, timed: Result<Pace, SimError>) -> Result<(), SimError> {
+    /// Checks the plans and decides which runs have a clock.
+    pub(super) fn choose_clocks(&mut self, study: &Study) -> Result<(), SimError> {
         let plans = self.check_plans()?;
         if plans.iter().any(|&(_, clock, _)| clock == Clock::On) {
-            timed?;
+            Pace::of(&study.host, &self.workload, Clock::On)?;
         }
         let mut uses_idle_time = Vec::new();
         for (plan, (growth, clock, uses)) in self.plans.iter_mut().zip(plans) {
@@ -27,6 +28,9 @@ impl Experiment {
             uses_idle_time.push(uses);
         }
         self.tell_of_idle_time(uses_idle_time);
+        if self.plans.iter().any(|plan| plan.clock != Clock::On) {
+            self.tell_of_idle_keys(study);
+        }
         Ok(())
     }
 
@@ -75,6 +79,26 @@ impl Experiment {
         if self.has_idle_time() && !users.is_empty() {
             let users = users.join(", ");
             self.survey.facts.facts.push(format!("without a clock no idle time is left to work in for {users}"));
+        }
+    }
+
+    /// Says in the results which keys of the study are of time, and have no effect.
+    fn tell_of_idle_keys(&mut self, study: &Study) {
+        let facts = &mut self.survey.facts.facts;
+        let keys = [
+            ("host.queue_depth", study.host.queue_depth.is_some()),
+            ("workload.speedup", study.workload.speedup.is_some()),
+            ("workload.tick", study.workload.tick.is_some()),
+            ("run.waiting", study.run.waiting == Some(true)),
+        ];
+        let idle: Vec<_> = keys.into_iter().filter(|&(_, is_given)| is_given).map(|(key, _)| key).collect();
+        if !idle.is_empty() {
+            facts.push(format!("without a clock these have no effect: {}", idle.join(", ")));
+        }
+        if study.host.r#loop == Some(LoopText::Open) {
+            facts.push(
+                "without a clock host.loop = \"open\" only sets the rate at which lives are counted in years".into(),
+            );
         }
     }
 }

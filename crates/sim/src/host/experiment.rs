@@ -73,7 +73,7 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    fn of(host: &HostText, workload: &Workload, clock: Clock) -> Result<Self, SimError> {
+    pub(super) fn of(host: &HostText, workload: &Workload, clock: Clock) -> Result<Self, SimError> {
         let keys = HostKeys::from(host);
         let depth = keys.queue_depth.unwrap_or(32);
         match (keys.r#loop, keys.queue_depth) {
@@ -192,7 +192,7 @@ impl Experiment {
             plans,
         };
         experiment.check_fit()?;
-        experiment.choose_clocks(Pace::of(&study.host, &experiment.workload, Clock::On))?;
+        experiment.choose_clocks(study)?;
         Ok(experiment)
     }
 

@@ -275,7 +275,32 @@ fn idle_time_that_is_left_out_is_told() {
     };
     let told = "without a clock no idle time is left to work in for page";
     assert!(open("false", "page:gc_idle=4").workload.facts.iter().any(|fact| fact == told));
-    assert!(!open("false", "page").workload.facts.iter().any(|fact| fact.contains("without a clock")));
+    assert!(!open("false", "page").workload.facts.iter().any(|fact| fact.contains("no idle time")));
     let [idle, busy] = ["page:gc_idle=4", "page"].map(|stack| open("\"auto\"", stack).runs.remove(0).simulated_ns);
     assert!(idle.is_some() && busy.is_none(), "auto gives a clock where idle time would be used");
+}
+
+#[test]
+fn keys_of_time_that_change_nothing_are_told() {
+    let facts = |host: &str, run: &str, speedup: &str, clock: &str| {
+        let arrivals = "span = \"1MiB\"\narrivals = { poisson = { mean_gap = \"10ms\" } }";
+        let text = asking("", host, run, "page").replace("span = \"1MiB\"", arrivals);
+        let text = text.replace("[workload.generator]", &format!("[workload]\n{speedup}\n[workload.generator]"));
+        results(&text.replace("clock = false", &format!("clock = {clock}"))).workload.facts
+    };
+    let (open, closed, fast) = ("loop = \"open\"", "loop = \"closed\"\nqueue_depth = 4", "speedup = 2.0");
+    let rate = "without a clock host.loop = \"open\" only sets the rate at which lives are counted in years";
+    for clock in ["false", "\"auto\""] {
+        let told = facts(closed, "waiting = true", "", clock);
+        assert!(
+            told.iter().any(|fact| fact == "without a clock these have no effect: host.queue_depth, run.waiting"),
+            "{told:?}"
+        );
+        let told = facts(open, "", fast, clock);
+        assert!(told.iter().any(|fact| fact == "without a clock these have no effect: workload.speedup"), "{told:?}");
+        assert!(told.iter().any(|fact| fact == rate), "{told:?}");
+    }
+    for told in [facts("loop = \"closed\"", "waiting = false", "", "false"), facts(open, "", fast, "true")] {
+        assert!(!told.iter().any(|fact| fact.contains("without a clock")), "{told:?}");
+    }
 }
