@@ -93,11 +93,12 @@ def test_knockout_without_results_leaves_the_claim_open(study: Path) -> None:
     ("of_a", "verdict", "text"),
     [
         pytest.param([0.8, 0.8, 0.8], "no control", "1: -20.0 %, 2: -20.0 %, 4: -20.0 %", id="over all"),
-        pytest.param([0.8, 0.8, 1.2, 1.2], "no control", "", id="over half"),
+        pytest.param([0.8, 0.8, 1.2], "no control", "", id="over two thirds"),
+        pytest.param([0.8, 0.8, 1.2, 1.2], "open", "", id="over half"),
         pytest.param([0.8, 1.2, 1.2], "open", "1: -20.0 %, 2: +20.0 %, 4: +20.0 %", id="over a third"),
     ],
 )
-def test_claim_is_open_if_its_verdict_holds_over_less_than_half_of_a_range(
+def test_claim_is_open_unless_its_verdict_holds_over_more_than_half_of_a_range(
     study: Path, of_a: list[float], verdict: str, text: str
 ) -> None:
     sizes = [1, 2, 4, 8][: len(of_a)]
@@ -108,6 +109,15 @@ def test_claim_is_open_if_its_verdict_holds_over_less_than_half_of_a_range(
     assert judgement.verdict == verdict
     assert text in judgement.rows[0].over_text
     assert "n decides" in judgement.text or verdict != "open"
+
+
+def test_points_of_a_range_without_results_count(study: Path) -> None:
+    """Two of four hold, and one was not run."""
+    points = [point for n in (1, 2) for point in (made(0.8, n, "A"), made(1.0, n, "B"))]
+    points += [made(1.2, 4, "A"), made(1.0, 4, "B"), made(1.0, 8, "B")]
+    points.append(reproduce.Point("n", "fin1", "A", {"n": 8}, None, error="A is not at hand", is_absent=True))
+    text = claim("measured", CHANGE + ", only = { n = 1 }", LESS + 'unprinted = { sweep = "n", key = "n" }\n')
+    assert judged(study, text, points).verdict == "open"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Claims against runs: a measure gives a number per row and seed, bounds give the verdict.
 
 A claim that keeps its bounds is reproduced only if at least half of its effect is lost without its
-mechanism. It is open if its verdict holds over less than half of the range of a constant that the
-paper does not print.
+mechanism. It is open unless its verdict holds over more than half of the range of a constant that
+the paper does not print.
 """
 
 from __future__ import annotations
@@ -212,13 +212,12 @@ def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> b
 
 
 def _ranged(claim: Claim, row: Row, over: list[Row]) -> Row:
-    """A row that is open if the bounds give its verdict over less than half of a range."""
-    judged = [value for value in over if value.values]
-    if not judged or not row.values:
+    """A row that is open unless the bounds give its verdict over more than half of a range."""
+    if not over or not row.values:
         return replace(row, over=over)
     bounds = _verdict(claim, row.values)
-    held = sum(value.verdict == bounds for value in judged)
-    if 2 * held >= len(judged):
+    held = sum(bool(value.values) and value.verdict == bounds for value in over)
+    if 2 * held > len(over):
         return replace(row, over=over)
     return replace(row, over=over, verdict="open", note=f"{claim.unprinted['key']} decides")
 
