@@ -98,6 +98,13 @@ def test_the_trace_is_a_frame_of_all_operations_with_their_pages(played: fk.Resu
     assert play("page", "1h..2h").flash_trace.is_empty()
 
 
+def test_the_player_shows_the_pages_of_a_slice() -> None:
+    device = SMALL | {"blocks_per_plane": 256, "capacity": "2816KiB", "slice": "1408KiB"}
+    results = fk.compare(workload(50), "page", device=device, flash_trace=WHOLE)
+    shown, simulated = facts(player.page(results))["runs"][0]["logicalPages"], device_of(results.document)
+    assert shown == (simulated["slice_bytes"] or 0) // 512 < simulated["logical_bytes"] // 512
+
+
 @pytest.mark.parametrize("values", [[0, 127, 128, 16_384, 2**53], [5, 3, 3, -70_000, 2**40]])
 def test_packed_numbers_are_differences_of_seven_bits_a_byte(values: list[int]) -> None:
     numbers: list[int] = []

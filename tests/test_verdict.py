@@ -538,7 +538,7 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     assert life.rows(fk.Results(document)) == []
 
 
-def test_even_wear_counts_good_blocks_and_says_where_gc_had_hardly_begun() -> None:
+def test_even_wear_counts_good_blocks_and_names_filling_runs() -> None:
     document = sample.document()
     document["runs"] = document["runs"][:1]
     (page,) = document["runs"]
@@ -560,10 +560,18 @@ def test_even_wear_counts_good_blocks_and_says_where_gc_had_hardly_begun() -> No
     assert f"With even wear, host writes last until {units.typed(told(1.0))}, at" in of(document)
     device["bad_blocks"] = blocks // 10
     assert f"last until {units.typed(told(1 - device['bad_blocks'] / blocks))}, at" in of(document)
+    erases = page["erases"]["total"]
+    steady, page["precondition"] = page["precondition"], None
     page["erases"]["total"] //= 2
     text = of(document)
     assert "last until at most " in text
-    assert "At most: GC had hardly begun" in text
+    assert "At most: erased blocks were left under page, so" in text
+    planes = math.prod(device["geometry"][key] for key in GEOMETRY[:-2])
+    for gap, is_filling in ((4 * planes, False), (4 * planes + erases // 50 + 2, True)):
+        page["erases"]["total"] = erases - gap
+        assert ("at most" in of(document)) == is_filling, gap
+    page["precondition"] = steady
+    assert "at most" not in of(document)
 
 
 def test_years_are_told_where_the_run_wrote_at_the_rate_or_the_rate_is_given() -> None:
@@ -654,6 +662,9 @@ def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> No
     assert words in of(document)
     assert "Of those with a forecast, under dftl the device lives longest" in of(document)
     assert [row["cells"][-1] for row in life.rows(fk.Results(document))] == ["416", "9,000", "960", "3,000"]
+    device_of(document)["slice_bytes"] = 1 << 30
+    assert words.replace("erases of", "erases of the slice of") in of(document)
+    assert next(row["cells"][-1] for row in life.rows(fk.Results(document))) == "416 (slice)"
     runs["page"]["erases"]["total"] = 960
     assert "leaves out" not in of(document), "it wears no less than fast"
     runs["page"]["erases"]["total"] = 416

@@ -29,6 +29,9 @@ DAYS_A_YEAR = 365
 BEYOND = 1.02
 """By this factor forecasts may pass what write amplification allows: figures have three digits."""
 
+_OPEN = 4
+"""Blocks of each plane that are free or open at one time and not at another, in a steady state."""
+
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
 
@@ -120,21 +123,27 @@ def _even(results: Outcome) -> list[str]:
     if known is None or not lives:
         return []
     a_year = known["bytes_per_day"] * DAYS_A_YEAR
+    filling = [run["label"] for run, _ in lives if _is_filling(results, run)]
     told = []
     for run, allowed in lives:
-        most = "at most " if _erased(results, run) * BEYOND < 1 else ""
+        most = "at most " if run["label"] in filling else ""
         lasts = _lasts(allowed / a_year, _is_behind(results, run))
         told.append(f"{most}{units.written(allowed)} under {run['label']}{lasts and f' ({lasts})'}")
-    filling = " At most: GC had hardly begun, so write amplification will rise." if "at most" in "".join(told) else ""
-    return [f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}.{filling}"]
+    even = f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}."
+    if filling:
+        even += f" At most: erased blocks were left under {listed(filling)}, so write amplification will rise."
+    return [even]
 
 
-def _erased(results: Outcome, run: Run) -> float:
-    """Erased pages over programmed ones: 1 in a steady state, less while erased blocks are left."""
+def _is_filling(results: Outcome, run: Run) -> bool:
+    """Whether a run filled erased blocks: more than free and open ones come and go."""
+    if (prepared := run["precondition"]) is not None and prepared["mode"] == "steady":
+        return False
     geometry = device_of(results.document)["geometry"]
     programmed_bytes = (run["write_amplification"] or 0.0) * run["host_written_bytes"]
-    block_bytes = geometry["pages_per_block"] * geometry["page_size_bytes"]
-    return run["erases"]["total"] * block_bytes / programmed_bytes if programmed_bytes else 0.0
+    filled = programmed_bytes / (geometry["pages_per_block"] * geometry["page_size_bytes"])
+    gap = filled - run["erases"]["total"]
+    return gap > max(_OPEN * math.prod(geometry[key] for key in GEOMETRY[:-2]), (1 - 1 / BEYOND) * filled)
 
 
 def _allowed(results: Outcome, run: Run) -> float | None:
@@ -230,7 +239,8 @@ def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
     less = [f"{label} {units.count(erases)}" for label, erases in whole.items() if erases < fewest]
     if not less:
         return []
-    start = f"The ranking leaves out those that wear the device least: erases of {', '.join(less)} while measuring"
+    of = " of the slice" if device_of(results.document).get("slice_bytes") else ""
+    start = f"The ranking leaves out those that wear the device least: erases{of} of {', '.join(less)} while measuring"
     return [f"{start}, against {units.count(fewest)} or more of those with a forecast."]
 
 
@@ -287,14 +297,15 @@ def rows(results: Outcome) -> list[Json]:
     known = [run["endurance"] for run in runs if run.get("endurance")]
     if not any(endurance["first_block"] or endurance["spares_gone"] for endurance in known):
         return []
-    return [{"label": run["label"], "cells": _cells(run, _is_behind(results, run))} for run in runs]
+    of_slice = " (slice)" if device_of(results.document).get("slice_bytes") else ""
+    return [{"label": run["label"], "cells": _cells(run, _is_behind(results, run), of_slice)} for run in runs]
 
 
-def _cells(run: Run, is_behind: bool | None) -> list[str]:  # noqa: FBT001 - of a run
+def _cells(run: Run, is_behind: bool | None, of_slice: str) -> list[str]:  # noqa: FBT001 - of a run
     endurance = run.get("endurance")
     first, last = (endurance["first_block"], endurance["spares_gone"]) if endurance else (None, None)
     cells = [units.written(first["written_bytes"] if first else None)]
-    erases = units.count(run["erases"]["total"])
+    erases = units.count(run["erases"]["total"]) + of_slice
     if last is None:
         return [*cells, *[units.plain(None)] * 4, erases]
     return [

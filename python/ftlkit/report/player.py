@@ -20,7 +20,7 @@ from ftlkit.report import facts
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.packing import NOTES, ROLES, pack
 from ftlkit.report.page import template
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import device_of, simulated_bytes
 
 if TYPE_CHECKING:
     from ftlkit.results.document import FlashTraceFacts, Json
@@ -102,7 +102,7 @@ def _run(results: Outcome, label: str, trace: FlashTraceFacts, index: int) -> Js
         "dies": geometry["channels"] * geometry["dies_per_channel"],
         "blocksPerDie": geometry["planes_per_die"] * geometry["blocks_per_plane"],
         "pagesPerBlock": geometry["pages_per_block"],
-        "logicalPages": max(logical, device["logical_bytes"] // geometry["page_size_bytes"]),
+        "logicalPages": max(logical, simulated_bytes(device) // geometry["page_size_bytes"]),
         "translationPages": translation,
     }
 
