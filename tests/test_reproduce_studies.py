@@ -288,6 +288,20 @@ def test_page_of_study_lists_each_claim_and_its_verdict(path: Path) -> None:
     assert claims.summary(path.stem, listed) in (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_verdicts_of_page_need_the_controls_of_its_study(path: Path) -> None:
+    """Its counts are those that the study's own knock-outs and ranges allow."""
+    text = (ROOT / "docs" / "reproduce" / f"{path.stem}.md").read_text(encoding="utf-8")
+    verdicts = verdicts_on_page(path.stem)
+    for claim in reproduce.load(path).claims:
+        verdict = verdicts[claim.id]
+        if verdict == "no control":
+            assert not claim.knockout, claim.id
+        if verdict in ("reproduced", "without"):
+            row = next(line for line in text.splitlines() if line.startswith(f"| {claim.id} | "))
+            assert f"| {claim.mechanism}: " in row, claim.id
+
+
 NO_CONTROL = {
     "a-sast": ["A-SAST and SAST-G"],
     "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases", "D9, interval"],
