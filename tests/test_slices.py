@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -121,7 +123,8 @@ _STACKS = [
 def test_every_structure_of_a_slice_is_that_of_the_whole(device: Json, part: int) -> None:
     sliced = device | {"slice": resolved(device)["capacity"] // part}
     whole = footprints(device, _STACKS, one_request())
-    scaled = footprints(sliced, list(whole), one_request())
+    scaled = footprints(sliced, _STACKS, one_request())
+    assert scaled.keys() == whole.keys()
     assert len(scaled) > 20
     wrong = []
     for stack, parts in scaled.items():
@@ -132,6 +135,43 @@ def test_every_structure_of_a_slice_is_that_of_the_whole(device: Json, part: int
                 if abs(mine - its) > 0.03 * its + part * (4096 if its > 4 * 4096 else 64):
                     wrong.append(f"{stack}: {name} has {mine} {kind} by the slice, {its} on the whole")
     assert not wrong, "\n".join(wrong)
+
+
+def test_stacks_fit_a_small_slice_where_they_fit_the_drive() -> None:
+    device = _WORD_LINES | {"pages_per_block": 4800}
+    sliced = device | {"slice": resolved(device)["capacity"] // 150}
+    scale = resolved(device)["capacity"] / resolved(sliced)["slice"]
+    assert scale > 100
+    stacks = [stack for stack in _STACKS if ":" not in stack]
+    whole, scaled = (footprints(asked, stacks, one_request()) for asked in (device, sliced))
+    assert scaled.keys() == whole.keys() >= {"page", "dftl", "cdftl", "jtl"}
+    asked = {"device": sliced, "workload": _LEAST, "run": {"precondition": "none"}}
+    document = fk.run_study(asked | {"ftl": study.named("cdftl")}).document
+    least = math.ceil(4096 * scale)
+    assert f"cdftl.ctp = {least}, not the default 32KiB" in " ".join(document["workload"]["facts"])
+    assert scaled["cdftl"]["cached translation pages"]["ram_bytes"] == pytest.approx(least, rel=0.01)
+
+
+def test_parameters_below_a_slice_are_refused_with_one_that_fits() -> None:
+    device = _WORD_LINES | {"pages_per_block": 4800}
+    sliced = device | {"slice": resolved(device)["capacity"] // 150}
+    for stack, parameter in (
+        ("dftl:cmt=4KiB", "dftl.cmt"),
+        ("cdftl:ctp=32KiB", "cdftl.ctp"),
+        ("jtl:ram=64KiB", "jtl.ram"),
+    ):
+        assert footprints(device, [stack], one_request())
+        with pytest.raises(
+            fk.UserError, match=rf"{parameter} = .*; give \w+ = \d+, or device.slice = \"all\""
+        ) as refused:
+            fk.check_study({"device": sliced, "workload": _LEAST, "ftl": study.named(stack)})
+        fits = re.search(r"give (\w+ = \d+),", str(refused.value))
+        assert fits is not None
+        taken = footprints(sliced, [f"{stack.partition(':')[0]}:{fits[1].replace(' ', '')}"], one_request())
+        assert taken
+    bytes_of_slice = resolved(sliced)["slice"]
+    for ram, is_refused in ((bytes_of_slice, False), (bytes_of_slice + 4096, True)):
+        assert bool(footprints(sliced, [f"page+lru:ram={ram}B"], one_request())) != is_refused
 
 
 @pytest.mark.parametrize(
@@ -217,10 +257,12 @@ def test_advise_prefixes_run_on_the_slice_asked_for(asked: str, tmp_path: Path) 
 def test_what_a_slice_is_refused_for_names_the_slice() -> None:
     device = _WORD_LINES | {"slice": resolved(_WORD_LINES)["capacity"] // 4}
     size = resolved(device)["slice"]
-    for stack in ("jtl:ram=16KiB", "page:pslc_static=1TiB"):
-        refusal = r"those of the simulated slice, .* of the drive; .* device\.slice = \"all\""
-        with pytest.raises(fk.UserError, match=refusal):
-            fk.check_study({"device": device, "workload": _LEAST, "ftl": study.named(stack)})
+    refusal = r"those of the simulated slice, .* of the drive; .* device\.slice = \"all\""
+    with pytest.raises(fk.UserError, match=refusal):
+        fk.check_study({"device": device, "workload": _LEAST, "ftl": study.named("page:pslc_static=1TiB")})
+    beyond = one_request()["generator"] | {"span": 5 * size, "pattern": "uniform", "requests": 100}
+    with pytest.raises(fk.UserError, match=r"Make device\.capacity larger"):
+        fk.check_study({"device": device, "workload": {"generator": beyond}, "ftl": study.named("page")})
     far = one_request()["generator"] | {"span": 2 * size, "pattern": "uniform", "requests": 100}
     for placed in ({}, {"addresses": "wrap"}):
         asked = {"device": device, "workload": {"generator": far} | placed, "ftl": study.named("page")}

@@ -158,7 +158,11 @@ impl Experiment {
         let span_pages = (!wraps).then_some(survey.span_pages);
         let device = draft.resolve(span_pages, seed)?;
         for plan in &mut plans {
-            plan.built = slice::built(&plan.resolved, &device, &plan.stack);
+            let refused = |error| SimError::study(format!("ftl \"{}\": {error}", plan.label));
+            let (resolved, raised) = slice::fitting(&plan.resolved, &device, &plan.stack).map_err(refused)?;
+            survey.facts.facts.extend(raised);
+            plan.built = slice::built(&resolved, &device, &plan.stack);
+            plan.resolved = resolved;
         }
         let live = LivePages::of(asked.in_use, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
@@ -283,7 +287,8 @@ impl Experiment {
             "the {} has {capacity} logical pages of {page_bytes} bytes ({bytes} bytes)",
             self.device.simulated()
         );
-        let key = self.device.size_key();
+        let whole_pages = self.device.as_whole().logical_bytes / u64::from(page_bytes);
+        let key = if *span_pages > whole_pages { "device.capacity" } else { self.device.size_key() };
         match self.workload.addresses {
             Addresses::Refuse if *span_pages > capacity => {
                 let (number, record) = self.survey.highest.expect("a workload that spans pages has a highest request");

@@ -15,7 +15,7 @@
 
 use flash::{CellMode, Shape};
 use ftl::registry::{self, Resolved};
-use ftl::{ConfigError, Footprint, Kind, RamStructure, Stack};
+use ftl::{ConfigError, Footprint, Kind, PartKind, RamStructure, Stack};
 use trace::units::Bytes;
 
 use super::device::{Device, Draft, geometry};
@@ -33,6 +33,8 @@ const LEAST_BYTES: u64 = 1 << 30;
 const LEAST_WORD_LINES: u32 = 2;
 /// Blocks of each plane of a slice whose blocks keep their size, at least.
 const LEAST_BLOCKS: u64 = 128;
+/// Pages have at least that.
+const SMALLEST_PAGE_BYTES: u64 = 512;
 
 impl Device {
     /// What it is a slice of, or itself.
@@ -189,22 +191,70 @@ pub(crate) fn shape(whole: Shape, units: u64, word_line: u32) -> Shape {
 /// A stack as it is built on a device: on a slice its parameters that are shares get as small a
 /// part as that is of the whole.
 pub(crate) fn built(resolved: &Resolved, device: &Device, spelled: &Stack) -> Stack {
-    let Some(Whole { scale, block_scale, .. }) = device.whole else { return spelled.clone() };
+    let Some(whole) = device.whole else { return spelled.clone() };
     let mut stack = resolved.filled();
     for (part, known) in stack.parts_mut().zip(resolved.parts()) {
         for parameter in known.entry.parameters {
-            let (min, scale) = match parameter.kind {
-                Kind::Bytes { min, scales: true, .. } => (min, scale),
-                Kind::Blocks { min, .. } => (min, block_scale),
-                _ => continue,
-            };
-            let whole = known.values.integer(parameter.name);
-            // None stays none, and some stay some.
-            let part_of_it = ((whole as f64 / scale).round() as u64).max(min).max(1).min(whole);
+            let Some((scale, least)) = share(parameter.kind, device, whole) else { continue };
+            let asked = known.values.integer(parameter.name);
+            // What is below its least on the whole, too, is refused as it is there.
+            let part_of_it = ((asked as f64 / scale).round() as u64).max(least).min(asked);
             part.settings.insert(parameter.name.to_owned(), part_of_it.to_string());
         }
     }
     stack
+}
+
+/// A stack whose shares are large enough for a slice, and a sentence about each default that is
+/// raised for that; a share of the study's own is refused where a slice would make it larger.
+pub(crate) fn fitting(
+    resolved: &Resolved,
+    device: &Device,
+    spelled: &Stack,
+) -> Result<(Resolved, Vec<String>), ConfigError> {
+    let (mut filled, mut told) = (resolved.filled(), Vec::new());
+    let Some(whole) = device.whole else { return Ok((resolved.clone(), told)) };
+    for ((part, known), own) in filled.parts_mut().zip(resolved.parts()).zip(spelled.parts()) {
+        for parameter in known.entry.parameters {
+            let (name, of) = (parameter.name, known.entry.name);
+            if (known.kind, name) == (PartKind::Buffer, "ram") && known.values.integer(name) > device.logical_bytes() {
+                return Err(ConfigError(format!(
+                    "{of}.ram = {}: would hold all of the simulated slice, {} of the drive's {}; give less, or device.slice = \"all\"",
+                    known.settings[name],
+                    Bytes(device.logical_bytes()),
+                    Bytes(whole.logical_bytes)
+                )));
+            }
+            let Some((scale, least)) = share(parameter.kind, device, whole) else { continue };
+            let asked = known.values.integer(name);
+            if asked == 0 || (asked as f64 / scale).round() as u64 >= least {
+                continue;
+            }
+            let fits = (least as f64 * scale).ceil() as u64;
+            let least = format!("the least that the simulated slice, 1/{scale:.0} of the drive, can stand for");
+            if own.settings.contains_key(name) {
+                let given = &known.settings[name];
+                return Err(ConfigError(format!(
+                    "{of}.{name} = {given}: below {fits}, {least}; give {name} = {fits}, or device.slice = \"all\""
+                )));
+            }
+            told.push(format!("the slice has {of}.{name} = {fits}, not the default {}: {least}", parameter.default));
+            part.settings.insert(name.to_owned(), fits.to_string());
+        }
+    }
+    Ok((registry::resolve(&filled)?, told))
+}
+
+/// Of a parameter that is a share of a device: the whole's over the slice's, and the least of a
+/// slice's. Where it is at least a page of 512 bytes, or several, it is as many of any size.
+fn share(kind: Kind, device: &Device, whole: Whole) -> Option<(f64, u64)> {
+    let (min, scale) = match kind {
+        Kind::Bytes { min, scales: true, .. } => (min, whole.scale),
+        Kind::Blocks { min, .. } => (min, whole.block_scale),
+        _ => return None,
+    };
+    let pages = if matches!(kind, Kind::Bytes { .. }) { min / SMALLEST_PAGE_BYTES } else { 0 };
+    Some((scale, min.max(pages * u64::from(device.geometry.page_size_bytes())).max(1)))
 }
 
 /// By how much each structure of a stack grows from a slice to the whole, in RAM and on flash.
