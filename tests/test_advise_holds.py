@@ -101,7 +101,8 @@ def cases() -> list[Case]:
         overloaded = chance.choice((0.1, 0.1, 0.1, 1.0))
         first = {stack: run(stack, chance, overloaded) for stack in stacks}
         goal = chance.choice(("mean", "wa"))
-        query = Query("fin1", budget_s=60.0, ram_bytes=chance.choice((None, 1 << 20)), seeds=1, goal=goal)
+        ram_bytes = chance.choice((None, 1 << 20))
+        query = Query("fin1", budget_s=60.0, ram_bytes=ram_bytes, seeds=1, goal=goal, options={"clock": True})
         result = SearchResult(REQUESTS, frozenset({"page", "dftl"}), {}, 1 << 30, is_surveyed=True)
         result.whole = first["page"]
         # Now and then the time is out for the whole searched part.

@@ -31,6 +31,9 @@ FLOOR_BYTES = 1 << 10
 NOT_TO_BE_BUILT = frozenset({("victims", "opt"), ("copy_choice", "original")})
 """Values of parameters that know the future, or take out the mechanism that they belong to."""
 
+_NEED_AGES = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})
+"""Classifiers: their ages take more RAM than the map of `page`. Stacks that name one keep it."""
+
 NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks", "knowledge"})
 """Parameters that few devices allow, the second one of two that set the same, and knock-outs.
 
@@ -515,9 +518,9 @@ def _value(key: str, parameter: Json, chooser: Chooser) -> str:
 
 
 def _words(parameter: Json) -> list[str]:
-    """The values of a choice or a switch that can be built."""
+    """The values of a choice or a switch that can be built, and are worth a search."""
     names = parameter["of"] if parameter["kind"] == "choice" else ["true", "false"]
-    return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
+    return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT | _NEED_AGES]
 
 
 def _numbers(parameter: Json) -> list[str]:

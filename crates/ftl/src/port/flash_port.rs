@@ -71,7 +71,7 @@ pub struct FlashPort<D: Device> {
     /// Pages that a power cut would take though their programs have ended, where there are such.
     exposed: Option<Box<ExposedPages>>,
     /// Types of logical pages that their tags do not say yet, where there are such.
-    retyped: Option<Box<BTreeMap<u32, u8>>>,
+    retyped: Option<BTreeMap<u32, u8>>,
     /// Pages added to the request as padding, sorted.
     padding: Vec<Lpn>,
     /// The pages that the request writes in part.
