@@ -339,7 +339,7 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
 
 def _held_out(stacks: list[Measured]) -> str:
     """What became of the stacks of a mapping that were run on the held-out part."""
-    if any(row["requests"] for measured in stacks for row in measured.rows):
+    if any(measured.rows and all(row["requests"] for row in measured.rows) for measured in stacks):
         return "measured on the held-out part"
     failed = next((measured.error for measured in stacks if measured.error), "")
     return f"failed on the held-out part: {failed}" if failed else "nothing was measured on the held-out part"
