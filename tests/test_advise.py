@@ -758,7 +758,7 @@ def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callab
     # Over the shorter prefixes page has no forecast, so the search begins at the first that has
     # one.
     assert advice.result.rungs[0].requests > prefix_lengths(140_000)[0]
-    assert advice.metrics == ["response_mean_ns", "write_amplification", "life_bytes"]
+    assert advice.metrics == ["write_amplification", "life_bytes"]
     assert advice.sentences[0].startswith(f"Take {advice.advised.stack}: life ")
     assert "The advised stack's life is a forecast from the erases of the run, not measured." in advice.sentences
     rates = next(sentence for sentence in advice.sentences if sentence.startswith("That is "))
