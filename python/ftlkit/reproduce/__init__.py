@@ -80,9 +80,9 @@ def reproduce(
     Runs are points of a sweep: what the store has is not run again, and what is finished is kept
     there, so that a study that was stopped goes on from there; without a store nothing is kept. The
     executor says where they run, by default on this machine's cores. `watch` makes a watcher for
-    each part of the work. With `is_quick` the cheapest claims are judged, in under ten minutes on
-    two cores, and the others are not run. Raises `UserError` where the study is at fault or none of
-    its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs
+    each part of the work. With `is_quick` the cheapest claims are judged, within an estimated 600 s
+    of one core, and the others are not run. Raises `UserError` where the study is at fault or none
+    of its runs can be done, and `Interrupted` on Ctrl-C, whose `finished` is the sweep of the runs
     that are finished, if it had begun.
     """
     run = quick_plan(plan, watch) if is_quick else plan

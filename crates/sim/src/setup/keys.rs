@@ -453,7 +453,7 @@ table! {
     /// split request times by [cause of waiting](#what-requests-waited-for); false: faster, no
     /// other result changes |  | true
     waiting: bool = true;
-    /// keep time; false: [counts alone](performance.md#without-a-clock); `"auto"`: where needed |
+    /// simulate time; false: [counts alone](performance.md#without-a-clock); `"auto"`: where needed |
     /// | true
     clock: Clock = Clock::On;
     /// points of the time series | 1 to 100 000 | 200

@@ -41,8 +41,10 @@ impl FrontEnd {
         let is_slow = link_bytes_per_s.is_some_and(|rate| rate < Self::LEAST_BYTES_PER_S);
         if is_slow || link_ns.max(core_ns) > Latencies::MAX_NS || cores == Some(0) {
             return Err(format!(
-                "{link_bytes_per_s:?} bytes per second, {cores:?} cores and {link_ns} and {core_ns} ns per command; at least {} bytes per second, \
-                 1 core and at most {} ns are possible",
+                "a link of {} bytes per second, {} cores, {link_ns} and {core_ns} ns per command; at least {} bytes per second and 1 core, and at \
+                 most {} ns are possible",
+                link_bytes_per_s.map_or("unlimited".to_owned(), |rate| rate.to_string()),
+                cores.map_or("unlimited".to_owned(), |cores| cores.to_string()),
                 Self::LEAST_BYTES_PER_S,
                 Latencies::MAX_NS
             ));

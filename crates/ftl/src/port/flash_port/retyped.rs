@@ -1,8 +1,10 @@
 //! Pages whose file has another type by now than their tags say: a rename has changed it.
 //!
-//! Flash cannot be overwritten, so a tag keeps the type of the write until the page is moved. Till
-//! then the port tells every reader of it the new type, and a copy has that in its tag. The list
-//! lies in RAM: when the device is switched on again, what was not moved has its old type.
+//! Flash cannot be overwritten, so a tag keeps the type of the write until the page is moved. Until
+//! then the port gives every reader the new type, and a copy has that in its tag.
+//!
+//! Limits: the list lies in RAM that no footprint counts, and is lost at power-off. Pages in a
+//! write buffer keep the hint of their write.
 
 use flash::{Flash, Lpn, Page, Ppn, Role};
 
