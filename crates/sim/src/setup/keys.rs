@@ -453,8 +453,8 @@ table! {
     /// split request times by [cause of waiting](#what-requests-waited-for); false: faster, no
     /// other result changes |  | true
     waiting: bool = true;
-    /// simulate time; false: [counts alone](performance.md#without-a-clock); `"auto"`: where needed |
-    /// | true
+    /// simulate time; false: [counts alone](performance.md#without-a-clock); `"auto"`: where needed
+    /// | | true
     clock: Clock = Clock::On;
     /// points of the time series | 1 to 100 000 | 200
     #[serde(deserialize_with = "optional_count")]
