@@ -64,7 +64,8 @@ class Reproduction:
         """Write the page, one self-contained HTML file."""
         from ftlkit.reproduce.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
 
-        write(path, page(self).encode())
+        not_run = self.not_run if self.is_quick else None
+        write(path, page(self.plan, self.points, self.judgements, self.absent, not_run).encode())
 
 
 def reproduce(

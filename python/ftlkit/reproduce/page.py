@@ -22,30 +22,32 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from ftlkit.reproduce import Reproduction
-    from ftlkit.reproduce.plan import FigurePlan
+    from ftlkit.reproduce.claims import Claim
+    from ftlkit.reproduce.judge import Judgement
+    from ftlkit.reproduce.plan import FigurePlan, Plan
     from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
 
 
-def page(done: Reproduction) -> str:
-    """The page's HTML. It needs no script and loads nothing."""
-    plan, points = done.plan, done.points
+def page(
+    plan: Plan, points: Sequence[Point], judgements: Sequence[Judgement], absent: list[str], not_run: list[Claim] | None
+) -> str:
+    """The page's HTML, without scripts or files to load. `not_run` is None if all claims ran."""
     run = {point.sweep for point in points}
     # Sweeps may share runs.
     runs = {id(point.results): point.results for point in points if point.results}.values()
     return template("reproduction.html.j2").render(
         plan=plan,
         version=__version__,
-        judgements=done.judgements,
-        is_quick=done.is_quick,
-        not_run=done.not_run,
+        judgements=judgements,
+        is_quick=not_run is not None,
+        not_run=not_run,
         words=VERDICTS,
         groups=GROUPS,
-        counts=counts(done.judgements),
+        counts=counts(judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
         factorials=[(factorial, effects(factorial, points)) for factorial in plan.factorials],
-        absent=done.absent,
+        absent=absent,
         failed=[point.error for point in points if point.error],
         overloaded=list(dict.fromkeys(point.title for point in points if point.is_overloaded)),
         runs=len(runs),
