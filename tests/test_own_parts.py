@@ -15,6 +15,7 @@ import pytest
 import ftlkit as fk
 from ftlkit.own import registry
 from ftlkit.own.loading import resolved
+from ftlkit.study import toml
 from own_stacks import compared, forget_own, refused
 
 if TYPE_CHECKING:
@@ -185,10 +186,33 @@ def test_the_command_line_names_both_by_file(call: Call, tmp_path: Path) -> None
         "--capacity", "8MiB", "--set", "device.spare=0.6", "--addresses", "wrap", "--json", "out.json",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
-    _, own = json.loads((tmp_path / "out.json").read_text())["runs"]
+    results = json.loads((tmp_path / "out.json").read_text())
+    _, own = results["runs"]
+    printed = toml.written(results["study"])
+    assert f'name = "page+{tmp_path}/mine.py:Even+{tmp_path}/mine.py:Recent' in printed, printed
+    (tmp_path / "printed.toml").write_text(printed)
+    again = call("run", "printed.toml", "--json", "again.json")
+    assert again.exit_code == 0, again.output
+    assert json.loads((tmp_path / "again.json").read_text())["runs"][1]["event_hash"] == own["event_hash"]
     assert own["stack"] == "page+even+recent:ram=64KiB"
     tables = {structure["name"] for structure in own["footprint"]["structures"]}
     assert {"eviction policy", "wear policy", "write buffer"} <= tables
+
+
+def test_a_study_finds_classes_beside_itself_and_tables_take_the_class(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "own.py").write_text((Path(__file__).parents[1] / "examples" / "own_ftl.py").read_text())
+    study: dict[str, object] = {
+        "workload": {"preset": "fin1", "requests": 500, "addresses": "wrap"},
+        "device": {"capacity": "64MiB"},
+        "ftl": [{"name": "own.py:Simple"}],
+    }
+    (tmp_path / "elsewhere" / "study.toml").write_text(toml.written(study))
+    done = call("run", "elsewhere/study.toml", "--json", "out.json")
+    assert done.exit_code == 0, done.output
+    (by_file,) = json.loads((tmp_path / "out.json").read_text())["runs"]
+    (by_class,) = fk.run_study(study | {"ftl": [{"name": registry.registered["", "simple"]}]}).document["runs"]
+    assert by_class["event_hash"] == by_file["event_hash"]
 
 
 class Any(fk.EvictionPolicy):

@@ -60,6 +60,17 @@ def resolved(stack: str) -> str:
     return stack
 
 
+def placed(table: Mapping[str, object], folder: Path) -> Json:
+    """An `[[ftl]]` table of a study in a folder; files of classes in it are relative to that."""
+
+    def there(value: object) -> object:
+        return (
+            re.sub(r"[^:+,=]+\.py(?=:)", lambda file: str(folder / file[0]), value) if isinstance(value, str) else value
+        )
+
+    return {key: there(value) if key in ("name", *SETTINGS) else value for key, value in table.items()}
+
+
 def names_own(stack: str) -> bool:
     """Whether a stack's text names a class of one's own."""
     return bool(REFERENCE.match(stack) or SETTING.search(stack) or PART.search(stack))
@@ -72,6 +83,8 @@ def settled(table: Mapping[str, object]) -> Json:
     """
     if isinstance(table.get("name"), str) and names_own(str(table["name"])):
         table = {**table, "name": resolved(str(table["name"]))}
+    if isinstance(named := table.get("name"), type):
+        table = {**table, "name": registered_name(named)}
     for key in SETTINGS.keys() & table.keys():
         reference = SETTING.fullmatch(f":{key}={table[key]}", 1)
         if reference is not None:

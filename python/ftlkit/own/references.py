@@ -55,9 +55,29 @@ def references(layers: Iterable[Json]) -> list[Reference]:
 def as_typed(stack: str) -> str:
     """A stack's text with the files of its classes in place of their names here."""
     found = references([json.loads(parse_stack(stack))])
-    places = {one.name: f"{one.home}:{one.cls}" for one in found if one.home.endswith(".py")}
+    places = {one.name: f"{one.home}:{one.cls}" for one in found if _is_file(one)}
     words = re.split(r"([+:=])", stack)
     return "".join(places.get(word, word) for word in words)
+
+
+def study_as_typed(study: Json) -> Json:
+    """A study with files of classes for their names here, unless one is of this process alone."""
+    try:
+        places = {one.name: f"{one.home}:{one.cls}" for one in references(study.get("ftl") or []) if _is_file(one)}
+    except UserError:
+        return study
+    return {**study, "ftl": [_at(places, layer) for layer in study["ftl"]]} if places else study
+
+
+def _at(places: dict[str, str], layer: Json) -> Json:
+    """An `[[ftl]]` table with places for names."""
+    words = re.split(r"([+:])", str(layer["name"]))
+    settings = {key: places.get(str(layer[key]), layer[key]) for key in SETTINGS if key in layer}
+    return {**layer, "name": "".join(places.get(word, word) for word in words), **settings}
+
+
+def _is_file(one: Reference) -> bool:
+    return one.home.endswith(".py")
 
 
 def code(references: Iterable[Reference]) -> str:

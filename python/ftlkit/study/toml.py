@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from ftlkit._native import UserError, parse_study_toml
+from ftlkit.own.loading import placed
+from ftlkit.own.references import study_as_typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,11 +32,11 @@ _FIRST = ("name", "label", "preset")
 
 
 def load(path: Path) -> Json:
-    """The study of a TOML file; relative trace paths in it become relative to the file."""
+    """The study of a TOML file; paths of traces and of classes in it are relative to the file."""
     read = text(path, "study")
     _refuse_json(path, read)
     study: Json = json.loads(parse_study_toml(read, str(path)))
-    return study
+    return {**study, "ftl": [placed(layer, path.parent) for layer in study["ftl"]]} if study.get("ftl") else study
 
 
 def _refuse_json(path: Path, read: str) -> None:
@@ -69,7 +71,8 @@ def text(path: Path, what: str) -> str:
 
 
 def written(study: Json) -> str:
-    """The TOML of a study; what is null in it is left out, as TOML has no null."""
+    """The TOML of a study for `ftlkit run`: classes by file, no nulls, which TOML lacks."""
+    study = study_as_typed(study)
     tables = {key: study[key] for key in _ORDER if study.get(key)}
     plain = {key: value for key, value in study.items() if key not in _ORDER}
     return tomli_w.dumps(_table(plain | tables)).strip()
