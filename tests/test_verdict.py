@@ -688,8 +688,10 @@ def test_live_data_that_the_workload_never_touches_are_told() -> None:
     pages = document["device"]["logical_bytes"] // document["device"]["geometry"]["page_size_bytes"]
     chosen = {"mode": "steady", "requested": "steady", "reason": None, "live_pages": pages}
     document["precondition_chosen"] = chosen | {"touched_pages": 0.94 * pages}
-    assert told(document, "untouched").facts == pytest.approx({"full": 1.0, "untouched": 0.06}, abs=1e-5)
-    assert "(--in-use 80%, in a study run.in_use)" in of(document)
+    assert told(document, "untouched").facts == pytest.approx(
+        {"full": 1.0, "untouched": 0.06, "share": "94%"}, abs=1e-5
+    )
+    assert "(--in-use 94%, in a study run.in_use)" in of(document)
     document["precondition_chosen"] = chosen | {"touched_pages": 0.96 * pages}
     assert told(document, "untouched") is None
     document["precondition_chosen"] = chosen | {"touched_pages": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,6 @@ FILLING = 1.25
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
     "fill": "--precondition fill, in a study run.precondition",
-    "in_use": "--in-use 80%, in a study run.in_use",
     "slower": "--speedup below 1, in a study workload.speedup",
     "closed": "--loop closed, in a study host.loop",
     "gap": "time=GAP in --columns, in a study workload.columns",
@@ -241,7 +241,8 @@ def _untouched(results: Outcome) -> Mapping[str, Any] | None:
         return None
     device = device_of(results.document)
     full = live * device["geometry"]["page_size_bytes"] / simulated_bytes(device)
-    return {"full": full, "untouched": 1 - touched / live} if 1 - touched / live > UNTOUCHED else None
+    share = f"{math.ceil(100 * full * touched / live)}%"
+    return {"full": full, "untouched": 1 - touched / live, "share": share} if 1 - touched / live > UNTOUCHED else None
 
 
 def _rising(run: Run) -> Mapping[str, float] | None:
@@ -401,7 +402,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         _untouched,
         "The preparation filled {full:share} of the device, and the workload never touches {untouched:share} of "
         "these data; they make GC cost more than on a device with more room.",
-        "Set the share in use ({in_use}).",
+        "Set the share in use (--in-use {share}, in a study run.in_use).",
         "The workload never touches more than a twentieth of the prepared data, which make GC cost more than on a "
         "device with more room. Set the share in use (--in-use, in a study run.in_use)",
     ),
