@@ -10,6 +10,8 @@ import random
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import ftlkit as fk
 import sample
 from ftlkit._util import units
@@ -21,6 +23,7 @@ from ftlkit.results.columns import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from ftlkit.results.document import Document, Run
 
@@ -276,3 +279,20 @@ def test_a_run_no_worse_in_any_figure_is_not_ranked_behind() -> None:
                     assert is_tie or order.index(one["label"]) < order.index(other["label"])
     assert behind > 50, "many were overloaded"
     assert compared > 200, "many were compared"
+
+
+@pytest.mark.parametrize("burst_ms", [0, 500, 1000])
+def test_a_burst_that_the_device_can_serve_is_no_overload_wherever_it_comes(tmp_path: Path, burst_ms: int) -> None:
+    even = [number * 1_000_000 for number in range(1001)]
+
+    def behind(arrivals: list[int]) -> list[bool | None]:
+        rows = [f"{at},write,{place % 4096 * 4096},4096" for place, at in enumerate(sorted(arrivals))]
+        (tmp_path / "trace.csv").write_text("\n".join(["time_ns,op,offset,length", *rows]))
+        columns = "time:ns, op, offset:B, size:B"
+        done = fk.compare(
+            tmp_path / "trace.csv", "page,dftl:cmt=1KiB", columns=columns, capacity="64MiB", precondition="fill"
+        )
+        return [is_overloaded(run) for run in done.document["runs"]]
+
+    assert behind(even + 300 * [burst_ms * 1_000_000]) == [False, False]
+    assert behind([at // 40 for at in even]) == [True, True], "25 us apart"
