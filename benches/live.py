@@ -24,13 +24,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIZE = "256M"
 CASES = [("randwrite", 1), ("randwrite", 32), ("randread", 1), ("randread", 32)]

@@ -6,27 +6,21 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import browser
 import ftlkit as fk
+from browser import Browser
 from ftlkit.cli import app
 from own_stacks import forget_own
 from reproduction import STUDY
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from typer.testing import Result
-
-    from browser import Browser
-
-    Call = Callable[..., Result]
-    Start = Callable[..., subprocess.Popen[str]]
+Call = Callable[..., Result]
+Start = Callable[..., subprocess.Popen[str]]
 
 LONG = os.environ.get("FTLKIT_LONG") == "1"
 """Whether all is tried that the usual run takes a part of, and long campaigns run."""

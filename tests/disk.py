@@ -7,17 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import TracebackType
 
 import pytest
+from typing_extensions import Self
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 STARTS_WITHIN_S = 60.0
 """For a server to recover its image and listen, on a busy machine."""

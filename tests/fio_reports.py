@@ -12,15 +12,12 @@ import json
 import math
 import random
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import ftlkit as fk
 from ftlkit.calibration.jobs import job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ftlkit.results.document import Json
+from ftlkit.results.document import Json
 
 READ_REQUESTS = 8_000
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ftlkit.results.document import FlashTraceFacts, Json
+from ftlkit.results.document import FlashTraceFacts, Json
 
 RECORDS = ("trimmed", "summary")
 """Roles of pages that hold no data of the host and no map."""

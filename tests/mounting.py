@@ -9,17 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 import pytest
+from typing_extensions import Self
 
 import ftlkit as fk
 from disk import STARTS_WITHIN_S, needs
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 
 def needs_fuse() -> None:

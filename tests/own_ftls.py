@@ -5,12 +5,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from ftlkit.api.torture import Finding
+from ftlkit.api.torture import Finding
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXAMPLE = EXAMPLES / "own_ftl.py"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ftlkit import reproduce
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STUDY = """
 name = "tiny"

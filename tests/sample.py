@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Run
+from ftlkit.results.document import Document, Run
 
 # label, family, median response, spread of its logarithm, write amplification, RAM, the cause
 # beside the host's

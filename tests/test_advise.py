@@ -8,15 +8,18 @@ import random
 import re
 import shlex
 import signal
+import subprocess
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import conftest
 import ftlkit as fk
@@ -24,14 +27,14 @@ from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
 from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, run, space
-from ftlkit.advice.answer import answer
+from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.footprints import Builds, least_ram, small
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
 from ftlkit.advice.query import NoLifeError, Query, TooShortError
 from ftlkit.advice.run import floors, heads, log_sizes, search_stacks
-from ftlkit.advice.search_result import prefix_lengths
+from ftlkit.advice.search_result import SearchResult, prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
@@ -41,16 +44,6 @@ from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.summary import groups
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    from ftlkit.advice.answer import Answer
-    from ftlkit.advice.search_result import SearchResult
 
 KIB = 1024
 # A device that does not begin to collect in the middle, so that the searched part and the held-out

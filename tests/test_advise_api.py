@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.core import TyperOption
+from typer.testing import Result
 
 import ftlkit as fk
+from ftlkit.advice.query import Query
 from ftlkit.cli.advise import advise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    from ftlkit.advice.query import Query
 
 ASKED: dict[str, Any] = {"ftl": "page,dftl", "trials": 2, "seeds": 2, "ram": 100 << 10}
 SMALL: dict[str, Any] = {"requests": 3_000, "settings": ["workload.span=64MiB"]}

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -22,16 +22,13 @@ from rich.console import Console
 import sample
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.answer import answer
+from ftlkit.advice.answer import Answer, StackResult, answer
 from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, is_within_noise, ranking
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.cli.advise import show
 from ftlkit.results.columns import COLUMNS
-
-if TYPE_CHECKING:
-    from ftlkit.advice.answer import Answer, StackResult
 
 SEEDS = range(120)
 REQUESTS = 9_000

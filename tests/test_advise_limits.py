@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from ftlkit.advice.run import _device, _look_over, search_stacks
 from ftlkit.results.store import Store
 from ftlkit.study import Options
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def wide(folder: Path, requests: int) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,6 @@ from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study import Options
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GIB = 1 << 30
 DOCUMENT = sample.document(runs=sample.document()["runs"][:1])

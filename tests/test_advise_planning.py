@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,6 @@ from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import Space, wear_policies
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps import values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 REQUESTS, BEGAN_S, CORES = 1_000_000, 1_000.0, 2
 KIB = 1024

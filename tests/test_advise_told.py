@@ -6,18 +6,21 @@ import copy
 import json
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import Result
 
 import ftlkit as fk
 from conftest import write_msr
 from ftlkit._util import units
 from ftlkit.advice import phrasing, search_result
-from ftlkit.advice.answer import answer
+from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.document import document
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import ADVISED, page, panels
@@ -29,16 +32,8 @@ from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.traces import Traces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    from ftlkit.advice.answer import Answer
-    from ftlkit.sweeps.plan import Plan
 
 FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 

@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import replace
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -32,9 +33,6 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIB = 1 << 20
 # Small blocks, which keep their word lines: a part of the drive with its link, cells and units.

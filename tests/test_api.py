@@ -8,22 +8,19 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 from typer.main import get_command
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit import study
 from ftlkit.cli import app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from conftest import Call
 
 
 def test_runs_have_the_documented_columns(results: fk.Results) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit._util.at_once import MOST, at_once, cores
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from conftest import Call
 
 COMMANDS = ["compare fin1", "sweep fin1", "advise fin1", "torture", "curve load fin1", "curve depth fin1"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import ftlkit as fk
 import sample
+from browser import Browser
 from conftest import LONG
 from ftlkit import reproduce
 from ftlkit.cli import app
@@ -22,11 +23,6 @@ from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.page import page
 from reproduction import STUDY
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from browser import Browser
 
 PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare", "advice")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"

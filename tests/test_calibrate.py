@@ -9,12 +9,13 @@ import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from fio_reports import drawn, report
 from ftlkit.calibration import fio, starts, wording
 from ftlkit.calibration.calibration import Calibration, _at, _usable
@@ -38,9 +39,6 @@ from ftlkit.calibration.points import (
 )
 from ftlkit.calibration.shapes import _ranked
 from ftlkit.models.uniform import greedy
-
-if TYPE_CHECKING:
-    from conftest import Call
 
 STORED = Path(__file__).parent / "fio" / "drawn-1.json"
 """What the printed jobs reported of the simulated device `drawn(1)`: `report` writes it anew."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -16,9 +17,6 @@ from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
 from ftlkit.calibration.profile import Profile
 from ftlkit.calibration.shapes import Choice, chosen
 from tool_modules import load_tool
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VALUES: Values = {
     "read_latency": 80e3,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ import ftlkit as fk
 from disk import Disk, needs
 from fio_reports import drawn
 from ftlkit.calibration.jobs import job_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WITHIN = 0.05
 SECONDS = 4

@@ -7,21 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 from rich.console import Console
 
 import ftlkit as fk
-from conftest import traces
+from conftest import Call, Start, traces
 from ftlkit import docs
 from ftlkit import study as studies
 from ftlkit.cli.show import show
 from ftlkit.study import builder
-
-if TYPE_CHECKING:
-    from conftest import Call, Start
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL = "compare fin1 --requests 2000 --addresses dense --precondition fill"

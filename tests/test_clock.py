@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from typer.main import get_command
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit.advice import commands
 from ftlkit.advice.query import Query
 from ftlkit.cli import app
@@ -19,11 +21,6 @@ from ftlkit.cli.option_names import as_typed, flags_of
 from ftlkit.report import facts, figures
 from ftlkit.reproduce.points import NUMBERS, Point, column
 from ftlkit.results.columns import COLUMNS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
 
 TIMED = ("_ns", "iops", "_per_s", "_busy", "utilisation_max", "is_overloaded", "levelling_time_share")
 """How the names of columns that need a clock end."""

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit._util import units
 from ftlkit.curves import knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
-    from conftest import Call
-    from ftlkit.sweeps.work import Answer, Job
+from ftlkit.sweeps.work import Answer, Job
 
 SMALL = ("fin1", "--requests", "600", "--addresses", "dense", "--precondition", "fill", "--store", "points")
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import conftest
 import ftlkit as fk
+from conftest import Call
 from ftlkit import _native, study
 from ftlkit.curves import cache, distances, spare
-from ftlkit.curves.accesses import accesses
+from ftlkit.curves.accesses import Accesses, accesses
 from ftlkit.models.uniform import greedy
 from ftlkit.results.noise import estimate
 from ftlkit.results.store import Store
@@ -20,12 +22,6 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
-    from ftlkit.curves.accesses import Accesses
 
 KIB = 1024
 SIZES = [KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]

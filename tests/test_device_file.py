@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit.report import facts
 from ftlkit.sweeps.plan import from_options
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
 
 TABLE = '[device]\npreset = "slc-small"\ncapacity = "64MiB"\nread_latency = "77us"\nlink_latency = "9us"\n'
 

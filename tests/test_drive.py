@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
-    from ftlkit.results.document import Json
+from conftest import Call
+from ftlkit.results.document import Json
 
 UNIT = 512_000
 

@@ -6,19 +6,14 @@ import gzip
 import json
 import os
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import sample
-from conftest import LINES, write_msr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Call, Start
+from conftest import LINES, Call, Start, write_msr
 
 START = 128_166_372_000_000_000
 

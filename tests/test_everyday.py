@@ -6,11 +6,12 @@ import io
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
@@ -19,9 +20,6 @@ from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram
 from ftlkit.study import bare_sizes, builder, slices
 from ftlkit.sweeps import values
-
-if TYPE_CHECKING:
-    from conftest import Call
 
 QUICK = ("--requests", "1k", "--capacity", "64m", "--ftl", "page")
 

@@ -5,15 +5,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
+import ftlkit as fk
 from ftlkit.own.loading import load
 from own_ftls import EXAMPLE, finding
-
-if TYPE_CHECKING:
-    import ftlkit as fk
 
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 import ftlkit as fk
 from ftlkit.api import fit_validation
 from ftlkit.api.fit_validation import QUESTIONS, STACKS, validate
 from ftlkit.report.look_alike import preset_toml, verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import pytest
 
 GENERATOR: dict[str, Any] = {
     "requests": 1500,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UNITS = 4
 """Units of a flash page, which are programmed at once: in 40 us over the bus and 600 us."""

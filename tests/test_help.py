@@ -7,23 +7,20 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit.api.catalogue import TITLES
 from ftlkit.cli import COMMANDS as PLACES
 from ftlkit.cli import app
 from ftlkit.cli.shell import Later
 from ftlkit.study import FORMATS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import Call
 
 
 def commands(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - click's own

@@ -7,21 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
 import ftlkit.sweeps.run
+from conftest import Call, Start
 from ftlkit._native import Control
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import LINE_EVERY_S, Silent, State
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Call, Start
 
 STOPS_WITHIN_S = 20.0
 """What no busy machine takes, and less than the work. `benches/ratios.py` times the promise."""

@@ -11,18 +11,15 @@ import subprocess
 import time
 import urllib.request
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from disk import Disk, needs, run
 from ftlkit.cli import live
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
 
 
 def test_an_image_is_made_described_and_found_sound(call: Call, tmp_path: Path) -> None:

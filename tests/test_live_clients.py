@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from conftest import LONG
 from disk import Disk, buffered, families, needs, run, schemes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SIZE = 64 << 20
 

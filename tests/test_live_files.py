@@ -14,16 +14,13 @@ import sqlite3
 import subprocess
 import tarfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from conftest import LONG
 from disk import Disk, buffered, families, needs, run, schemes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KILLS = 20 if LONG else 2
 """Times that the server of a family is killed."""

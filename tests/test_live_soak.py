@@ -14,15 +14,12 @@ import struct
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import ftlkit as fk
 from conftest import LONG
 from disk import Disk, needs, run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SECONDS = 600 if LONG else 5
 LOOKS = 60 if LONG else 10

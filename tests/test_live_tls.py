@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
 from disk import Disk, needs, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def signed(folder: Path, authority: Path, name: str) -> Path:

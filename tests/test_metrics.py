@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,11 +16,9 @@ from ftlkit.report.causes import CAUSES
 from ftlkit.report.load import written_between
 from ftlkit.results import document, schema
 from ftlkit.results.columns import COLUMNS, METRICS, PARTS
+from ftlkit.results.document import Run
 from ftlkit.results.frames import FRAMES
 from ftlkit.results.outcome import device_of
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Run
 
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -9,19 +9,14 @@ import sqlite3
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
-from conftest import LONG
+from conftest import LONG, Call
 from disk import needs, run
 from mounting import Mount, needs_fuse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
 
 KILLS = 20 if LONG else 2
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from mounting import Mount
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILES = 4
 """Files that are open when the flash wears out."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from markupsafe import escape
@@ -16,9 +16,6 @@ from markupsafe import escape
 import ftlkit as fk
 from ftlkit.report.chart import Chart
 from own_stacks import forget_own
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

@@ -6,18 +6,14 @@ import json
 import os
 import stat
 from io import StringIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit._util.outputs import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
 
 STUDY = '[workload]\ntrace = "small.csv"\n[device]\ncapacity = "auto"\n[[ftl]]\nname = "page"\n'
 ONE = ("--ftl", "page", "--requests", "100")

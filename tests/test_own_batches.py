@@ -6,19 +6,15 @@ from __future__ import annotations
 
 import array
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
 
 import ftlkit as fk
+from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load
 from own_ftls import EXAMPLES, SMALL, LikePage, found
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ftlkit.own.ftl import Ftl
 
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 

@@ -8,21 +8,17 @@ import json
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit.own import registry
+from ftlkit.own.ftl import Ftl
 from ftlkit.own.loading import load
 from ftlkit.own.registry import registered_name
 from own_ftls import EXAMPLE, SMALL, LikePage, found
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call
-    from ftlkit.own.ftl import Ftl
 
 pytestmark = pytest.mark.usefixtures("own_are_forgotten")
 

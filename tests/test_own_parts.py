@@ -7,22 +7,18 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
+from ftlkit._native import Blocks
 from ftlkit.own import registry
 from ftlkit.own.loading import resolved
 from ftlkit.study import toml
 from own_stacks import compared, forget_own, refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import Call
-    from ftlkit._native import Blocks
 
 PAGE = (Path(__file__).parents[1] / "docs" / "write-your-own.md").read_text(encoding="utf-8")
 

@@ -6,21 +6,17 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call
+from ftlkit._native import Block, Unit, Write
 from ftlkit.own import registry
 from ftlkit.own.loading import resolved
 from own_stacks import compared, forget_own, refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from conftest import Call
-    from ftlkit._native import Block, Unit, Write
 
 OLDEST = '''
 import ftlkit as fk

@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
+from typer.testing import Result
 
 import ftlkit as fk
+from browser import Browser
 from flash_replay import Replay
 from ftlkit.report import packing, player
 from ftlkit.results.outcome import device_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
-
-    from browser import Browser
 
 SMALL: dict[str, Any] = {
     "channels": 2,

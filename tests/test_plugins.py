@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import ftlkit as fk
+from ftlkit._native import Block
 from ftlkit.own.loading import settled
 from ftlkit.own.references import references
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ftlkit._native import Block
 
 PARTS = '''
 import ftlkit as fk

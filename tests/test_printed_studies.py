@@ -5,18 +5,14 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import Result
 
 from ftlkit.results.store import Store
 from ftlkit.study import toml
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
 
 LOAD = ["fin1", "--requests", "600", "--addresses", "dense", "--seed", "3"]
 DEVICE = ["--device", "thesis", "--capacity", "256MiB", "--set", "device.channels=2"]

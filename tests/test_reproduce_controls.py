@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from ftlkit import reproduce
 from ftlkit.reproduce.factorial import effects
 from reproduction import STUDY, claim, judged, made
 from tool_modules import load_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 claims = load_tool("claims")
 

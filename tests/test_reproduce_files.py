@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ import ftlkit as fk
 from ftlkit import reproduce
 from ftlkit.api import traces
 from reproduction import CLAIM, STUDY
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILES = """
 [sweeps.files]

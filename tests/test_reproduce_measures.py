@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,6 @@ from ftlkit import reproduce
 from ftlkit.results.columns import METRICS
 from reproduction import STUDY, claim, judged, made
 from tool_modules import load_tool
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def each(**times: float) -> list[reproduce.Point]:

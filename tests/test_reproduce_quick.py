@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 import ftlkit as fk
 from ftlkit import reproduce
 from ftlkit._util.progress import Silent
 from ftlkit.reproduce.quick import quick_plan
 from reproduction import STUDY, claim
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 RECORDED = """
 [sweeps.recorded]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
 from reproduction import STUDY
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = STUDY.partition("[sweeps")[0]
 SHORT = """

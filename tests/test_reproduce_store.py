@@ -7,24 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 import ftlkit as fk
 from ftlkit import reproduce
 from ftlkit.results.point_state import DONE
 from ftlkit.results.store import Store
 from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.work import Answer, Job
 from reproduction import CLAIM, STUDY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from typer.testing import Result
-
-    from ftlkit.sweeps.work import Answer, Job
 
 HEAD = STUDY.partition("[sweeps")[0]
 SWEEPS = """

@@ -6,11 +6,13 @@ import json
 import math
 import os
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import conftest
 import ftlkit as fk
@@ -26,12 +28,6 @@ from ftlkit.sweeps import run as runs
 from ftlkit.sweeps.comparison import BETTER, SAME, UNKNOWN, UNSEEN, WORSE
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.values import order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 STUDY: dict[str, Any] = {
     "workload": {"preset": "fin1", "requests": 3_000, "addresses": "dense"},

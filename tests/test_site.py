@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from selenium.webdriver.common.by import By
 
-if TYPE_CHECKING:
-    from browser import Browser
+from browser import Browser
 
 ROOT = Path(__file__).parents[1]
 SHOWN = [

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 import ftlkit as fk
 from ftlkit import study
@@ -18,20 +20,13 @@ from ftlkit.advice.query import Query
 from ftlkit.api import catalogue
 from ftlkit.curves import hits
 from ftlkit.models.uniform import greedy
+from ftlkit.results.document import Json
 from ftlkit.results.store import Store
 from ftlkit.study import slices
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from click.testing import Result
-
-    from ftlkit.results.document import Json
 
 _WORD_LINES: Json = {
     "preset": "client-like",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 import conftest
 import ftlkit as fk
@@ -21,17 +24,9 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
+from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.traces import Traces, scratch
-from ftlkit.sweeps.work import TRIES, Job
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Generator, Sequence
-
-    from typer.testing import Result
-
-    from ftlkit.sweeps.plan import Plan
-    from ftlkit.sweeps.work import Answer
+from ftlkit.sweeps.work import TRIES, Answer, Job
 
 STUDY: dict[str, Any] = {
     "workload": {"preset": "fin1", "requests": 1_000, "addresses": "dense"},

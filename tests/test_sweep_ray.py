@@ -10,18 +10,15 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 from conftest import write_msr
 from ftlkit.results.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from typer.testing import Result
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install 'ftlkit[ray]')"

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import Result
 
 import sample
 from ftlkit.report.cautions import CAUTIONS
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.statements import NO_RANKING, SUMMARIES, statements
 from ftlkit.sweeps.summary import groups
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 MEAN = COLUMNS["response_mean_ns"]
 

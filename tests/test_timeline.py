@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import Result
 
 import ftlkit as fk
 from ftlkit.report import timeline
 from ftlkit.report.charts import class_latency
 from ftlkit.report.page import page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from typer.testing import Result
 
 WINDOW = "0ms..100ms"
 

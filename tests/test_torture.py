@@ -6,17 +6,13 @@ import json
 import re
 import shlex
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
+from conftest import Call, Start
 from test_interrupt import STOPS_WITHIN_S, Impatient, said, stopped
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Call, Start
 
 MOMENT = 0.1
 """Minutes: enough for some trials of every kind, on a busy machine, too."""

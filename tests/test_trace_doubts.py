@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ftlkit.results.document import Json
+from ftlkit.results.document import Json
 
 SECOND = 1_000_000_000
 

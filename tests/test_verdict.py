@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,14 +18,9 @@ from ftlkit.report.cautions import all_cautions
 from ftlkit.report.rules import MOST
 from ftlkit.report.verdict import verdict
 from ftlkit.results.columns import METRICS
+from ftlkit.results.document import Document, Endurance, Run
 from ftlkit.results.outcome import device_of
 from ftlkit.study.device_size import GEOMETRY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from ftlkit.results.document import Document, Endurance, Run
 
 
 def of(document: Document) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,12 +22,7 @@ from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.report.load import is_overloaded
 from ftlkit.report.verdict import CLOSE, ranked, verdict
 from ftlkit.results.columns import METRICS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from ftlkit.results.document import Document, Run
+from ftlkit.results.document import Document, Run
 
 SEEDS = range(400)
 CRITERIA = {

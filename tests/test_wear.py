@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
+from typer.testing import Result
 
 import ftlkit as fk
 from ftlkit.report.page import page
 from ftlkit.report.tables import columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from typer.testing import Result
 
 DEVICE = {"channels": 1, "dies_per_channel": 1, "planes_per_die": 1, "blocks_per_plane": 64, "pages_per_block": 16}
 WORKLOAD = {"generator": {"requests": 60_000, "span": "2MiB"}}

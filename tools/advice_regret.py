@@ -23,17 +23,19 @@ import random
 import statistics
 import textwrap
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
+from ftlkit.advice.answer import Answer
 from ftlkit.advice.choice import NOTHING, is_within_noise
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.footprints import Builds
@@ -46,11 +48,6 @@ from ftlkit.results.store import Store
 from ftlkit.study import filled
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.advice.answer import Answer
 
 _KIB = 1 << 10
 _ACCESS = {"columns": "time:ms, device, offset:B, size:B, op:1=read", "addresses": "dense"}

@@ -18,18 +18,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ftlkit as fk
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from collections.abc import Sequence
+
 from fio_reports import drawn, report
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.results.document import Json
+from ftlkit.results.document import Json
 
 SHAPES = ((1, 4), (4, 1), (2, 4), (4, 2), (2, 8), (8, 2), (4, 4), (8, 1))
 """Channels and dies per channel."""

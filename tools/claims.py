@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import reproduce
 from ftlkit.reproduce.factorial import effects
-from ftlkit.reproduce.judge import VERDICTS, counts
+from ftlkit.reproduce.judge import VERDICTS, Row, counts
 from ftlkit.results.store import DEFAULT, Store
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.reproduce.judge import Row
 
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- claims -->", "<!-- /claims -->"

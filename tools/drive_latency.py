@@ -23,18 +23,16 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 import ftlkit as fk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MEASURED = Path(__file__).with_name("drive_latency.csv")
 

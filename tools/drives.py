@@ -19,17 +19,15 @@ import re
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 import ftlkit as fk
 from ftlkit.models import uniform
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PAGE = Path(__file__).parents[1] / "docs" / "device-truth.md"
 Pattern = str | dict[str, Any]

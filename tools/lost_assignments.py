@@ -18,11 +18,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "target" / "lost-assignments"

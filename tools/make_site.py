@@ -12,19 +12,15 @@ import posixpath
 import re
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from ftlkit import docs
 from ftlkit.cli import app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from typer.core import TyperCommand
 
 ROOT = Path(__file__).parents[1]
 PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "DESIGN.md")

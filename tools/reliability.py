@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ftlkit.api.torture import SchemeReport, TortureReport
+from ftlkit.api.torture import SchemeReport, TortureReport
 
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 BEGIN, END = "<!-- torture -->", "<!-- /torture -->"

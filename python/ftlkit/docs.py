@@ -7,6 +7,7 @@ the page of all columns, from the table of metrics and the frames; and the page 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -21,8 +22,6 @@ from ftlkit.results.columns import METRICS, PARTS
 from ftlkit.results.frames import FRAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ftlkit._native import Control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit._util.progress import Watcher
 
 T = TypeVar("T")

@@ -11,14 +11,11 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 STANDARD_OUTPUT = Path("-")
 

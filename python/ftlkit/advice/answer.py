@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ from ftlkit.advice.choice import (
 )
 from ftlkit.advice.commands import command
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
-from ftlkit.advice.measure import front, ratio
+from ftlkit.advice.measure import Measured, front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
@@ -44,9 +45,6 @@ from ftlkit.results.derived import buffer_ram
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
     from ftlkit.results.document import Json
 

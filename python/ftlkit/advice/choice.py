@@ -6,22 +6,16 @@ Advised is the best for the goal of those measured on the whole searched part.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from ftlkit.advice.measure import Point, distance, front, ratio
-from ftlkit.advice.query import RAM_SLACK
-from ftlkit.advice.search_result import SHARE, Halved
+from ftlkit.advice.measure import Measured, Point, distance, front, ratio
+from ftlkit.advice.query import RAM_SLACK, Query
+from ftlkit.advice.search_result import SHARE, Halved, Rung, SearchResult
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.comparison import SAME, UNKNOWN, UNSEEN, change
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ftlkit.advice.measure import Measured
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import Rung, SearchResult
 
 _T = TypeVar("_T")
 

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._util.native_call import TimeIsUp
-from ftlkit._util.progress import BUDGET, Watcher
+from ftlkit._util.progress import BUDGET, State, Watcher
 from ftlkit._util.units import typed
 from ftlkit.advice.choice import LEAST, halve, ranking
-from ftlkit.advice.measure import wall_s
-from ftlkit.advice.query import REFERENCE, TooShortError, duration
-from ftlkit.advice.search_result import SHARE
+from ftlkit.advice.measure import Measured, wall_s
+from ftlkit.advice.query import REFERENCE, Query, TooShortError, duration
+from ftlkit.advice.search_result import SHARE, Rung, SearchResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from typing_extensions import Self
 
-    from ftlkit._util.progress import State
-    from ftlkit.advice.measure import Measured
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.sweeps.local import Local
 
 

@@ -6,12 +6,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ftlkit.advice.measure import WARM_UP
-from ftlkit.advice.query import GOAL, SEEDS
+from ftlkit.advice.query import GOAL, SEEDS, Query
 from ftlkit.own.references import as_typed
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
-    from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
     from ftlkit.study import Options
 

@@ -9,13 +9,11 @@ from ftlkit._native import __version__
 from ftlkit._util.units import typed
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import FRONTS
-from ftlkit.advice.search_result import fates
-from ftlkit.advice.unit_answer import rows
+from ftlkit.advice.search_result import SearchResult, fates
+from ftlkit.advice.unit_answer import UnitRow, rows
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult
-    from ftlkit.advice.search_result import SearchResult
-    from ftlkit.advice.unit_answer import UnitRow
     from ftlkit.results.document import Json
 
 

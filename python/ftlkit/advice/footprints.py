@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.study import slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from ftlkit.results.document import Json
 
 TB = 10**12

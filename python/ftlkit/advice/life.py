@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.query import REFERENCE
+from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.report.life import is_own_rate, rate
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ftlkit.advice.measure import Measured
-    from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
     from ftlkit.results.document import Json
 

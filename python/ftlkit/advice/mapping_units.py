@@ -12,6 +12,7 @@ held-out part what it costs. Devices that do not name a unit map pages, and noth
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,13 @@ from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.footprints import least_ram, ram_per_tb, with_unit
-from ftlkit.advice.query import REFERENCE
-from ftlkit.advice.search_result import UnitTrial
+from ftlkit.advice.query import REFERENCE, Query
+from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.measure import Measured, Runner
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import SearchResult
     from ftlkit.advice.space import Space
     from ftlkit.results.document import Json
     from ftlkit.sweeps.local import Local

@@ -12,6 +12,7 @@ RAM.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from ftlkit import study
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.footprints import with_unit
-from ftlkit.advice.query import FRONTS
+from ftlkit.advice.query import FRONTS, Query
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import HIGHER
 from ftlkit.results.outcome import simulated_bytes
@@ -29,9 +30,6 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
     from ftlkit.results.store import Store
     from ftlkit.sweeps.local import Local

@@ -13,7 +13,7 @@ import polars as pl
 from ftlkit._native import __version__
 from ftlkit._util import units
 from ftlkit.advice import confidence, phrasing, search_result, unit_answer
-from ftlkit.advice.answer import goal
+from ftlkit.advice.answer import Answer, StackResult, goal
 from ftlkit.advice.commands import question
 from ftlkit.report.drawing import LOG_FROM, SIZE, log_axis, sized
 from ftlkit.report.figures import page_spec, still
@@ -24,7 +24,6 @@ from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel
 
 if TYPE_CHECKING:
-    from ftlkit.advice.answer import Answer, StackResult
     from ftlkit.results.document import Json
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
@@ -12,8 +13,6 @@ from ftlkit.results.noise import LITTLE, Estimate, estimate
 from ftlkit.sweeps.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from ftlkit.advice.measure import Measured
     from ftlkit.results.metric import Metric
 

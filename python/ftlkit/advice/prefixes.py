@@ -8,23 +8,19 @@ whole. Where none does, prefixes on a device in a steady state are looked at.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.advice import life
 from ftlkit.advice.life import ENOUGH_ERASES
-from ftlkit.advice.measure import ratio, wall_s
-from ftlkit.advice.query import REFERENCE, NoLifeError
-from ftlkit.advice.search_result import prefix_lengths
+from ftlkit.advice.measure import Measured, Runner, ratio, wall_s
+from ftlkit.advice.query import REFERENCE, NoLifeError, Query
+from ftlkit.advice.search_result import Rung, SearchResult, prefix_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from ftlkit.advice.clock import Clock
-    from ftlkit.advice.measure import Measured, Runner
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import Rung, SearchResult
     from ftlkit.advice.space import Space
     from ftlkit.sweeps.local import Local
 

@@ -21,11 +21,10 @@ from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
 from ftlkit.advice.footprints import one_request, with_blocks
 from ftlkit.advice.life import WIDE
-from ftlkit.advice.query import REFERENCE, duration
+from ftlkit.advice.query import REFERENCE, Query, duration
 from ftlkit.api import catalogue
 
 if TYPE_CHECKING:
-    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
 SHARES = (64, 32, 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import optuna
@@ -9,8 +10,6 @@ import optuna
 from ftlkit.study.builder import of_32_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.advice.query import Query
 
 

@@ -9,22 +9,24 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.outputs import check_writable
-from ftlkit._util.progress import Silent
-from ftlkit.advice.answer import answer
+from ftlkit._util.progress import Silent, Watcher
+from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import REFERENCE, NoLifeError, TooLittleRamError, TooShortError
+from ftlkit.advice.query import REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
@@ -36,12 +38,6 @@ from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from ftlkit._util.progress import Watcher
-    from ftlkit.advice.answer import Answer
-    from ftlkit.advice.query import Query
     from ftlkit.results.document import Json
 
 FEW, PATIENCE_S = 10_000, 15.0

@@ -11,6 +11,7 @@ choice has seen.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -22,21 +23,16 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.stacks import mapping
 from ftlkit.advice import choice
 from ftlkit.advice.choice import ranked, ranking
-from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, RunTimes
+from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, Clock, RunTimes
 from ftlkit.advice.prefixes import Prefixes
 from ftlkit.advice.proposer import TrialChooser, optuna_study
-from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS
+from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS, Query
 from ftlkit.advice.rivals import rivals
 from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
-from ftlkit.advice.space import doublings, filling, halves, levelled, logs, named, others
+from ftlkit.advice.space import Proposals, Space, doublings, filling, halves, levelled, logs, named, others
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ftlkit.advice.clock import Clock
     from ftlkit.advice.measure import Measured, Point, Runner
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.space import Proposals, Space
     from ftlkit.sweeps.local import Local
 
 BATCH = 16

@@ -5,20 +5,14 @@ As tables, too: what became of the stacks on each prefix, and of each mapping.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.advice.measure import distance
-from ftlkit.advice.query import REFERENCE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.advice.measure import Measured, Point
-    from ftlkit.advice.query import Query
+from ftlkit.advice.measure import Measured, Point, distance
+from ftlkit.advice.query import REFERENCE, Query
 
 SEARCHED = (2, 3)
 """The part of the workload that is searched; the rest is held out."""

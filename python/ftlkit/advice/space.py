@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Protocol
@@ -21,8 +21,6 @@ from ftlkit.api import catalogue
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from ftlkit.results.document import Json
 
 FLOOR_BYTES = 1 << 10

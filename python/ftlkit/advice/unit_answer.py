@@ -6,6 +6,7 @@ runs are named.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,10 @@ from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, ranked
 from ftlkit.advice.mapping_units import best_first, is_within
-from ftlkit.advice.measure import ratio
+from ftlkit.advice.measure import Measured, ratio
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult, UnitTrial
 

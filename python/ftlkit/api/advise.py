@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +29,6 @@ from ftlkit.advice.query import FRONTS, SEEDS, question
 from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.advice.answer import Answer
     from ftlkit.report.chart import Chart
     from ftlkit.results.document import Json

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from ftlkit.calibration import FitOptions, wording
 from ftlkit.calibration.calibration import Calibration, Question, calibrated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ftlkit.results.document import Json
 
 

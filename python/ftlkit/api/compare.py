@@ -8,7 +8,7 @@ runs that were done.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,6 @@ from ftlkit.api import ticks
 from ftlkit.report.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Document, Json
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +14,11 @@ from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import latency
-from ftlkit.curves.latency import DEPTHS, FTLS
+from ftlkit.curves.latency import DEPTHS, FTLS, LatencyCurve
 from ftlkit.results.store import Store, files
 from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ftlkit.curves.latency import LatencyCurve
     from ftlkit.sweeps.plan import Plan
 
 

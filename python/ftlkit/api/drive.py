@@ -9,16 +9,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._util.sizes import drive_bytes
 from ftlkit.drive.counters import read
-from ftlkit.drive.life import Life, between
+from ftlkit.drive.life import Life, Range, between
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ftlkit.drive.life import Range
     from ftlkit.results.document import Json
 
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -23,8 +24,6 @@ from ftlkit.own.references import references
 from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ftlkit.results.document import Json
 
 

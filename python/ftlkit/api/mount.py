@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import Annotated, TypedDict
 
 from typing_extensions import Unpack
 
@@ -19,9 +20,6 @@ from ftlkit import _native
 from ftlkit._util.options import Option, declared, typed_kwargs
 from ftlkit.api.live import Fault, Metrics, ServeOptions, opened
 from ftlkit.api.native_handle import Running
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Mounted(Running):

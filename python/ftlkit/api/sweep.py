@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,6 @@ from ftlkit.sweeps.executors import LOCAL, executor
 from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ftlkit.report.chart import Chart
     from ftlkit.results.document import Json
     from ftlkit.sweeps.plan import Plan

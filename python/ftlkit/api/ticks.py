@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ftlkit.report.load import arrives_in_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ftlkit.results.document import Document, Json
 
 COMPARED = 20_000

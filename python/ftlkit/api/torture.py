@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence  # noqa: TC003 - read with the options
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
@@ -25,8 +28,6 @@ from ftlkit.own.plugins import plugins
 from ftlkit.study.options import SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Json
 
 ALL = "all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,6 @@ from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ftlkit._util.progress import Watcher
     from ftlkit.results.document import Json
 

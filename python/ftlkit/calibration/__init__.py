@@ -8,7 +8,7 @@ value is. `calibration` puts all of it together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence  # noqa: TC003 - read with the options
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
 from ftlkit._util.options import Option

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.lookup import hint, several
 from ftlkit._util.native_call import watched
-from ftlkit._util.progress import Silent
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit.calibration import PRESET, certainty, fio, starts
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, ROUGHLY, Parameter
-from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Prior, Problem, fitted, misfit
-from ftlkit.calibration.model import Engine, Shape, depends_on
+from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Fit, Prior, Problem, fitted, misfit
+from ftlkit.calibration.model import Engine, Shape, Values, depends_on
 from ftlkit.calibration.points import (
     IOPS,
     LATENCY,
@@ -22,22 +24,15 @@ from ftlkit.calibration.points import (
     STEADY,
     TRIMMED,
     WRITE,
+    Point,
     held_out,
     of_jobs,
     with_counters,
 )
 from ftlkit.calibration.profile import Profile
-from ftlkit.calibration.shapes import chosen
+from ftlkit.calibration.shapes import Choice, chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from ftlkit._util.progress import Watcher
-    from ftlkit.calibration.fit import Fit
-    from ftlkit.calibration.model import Values
-    from ftlkit.calibration.points import Point
-    from ftlkit.calibration.shapes import Choice
     from ftlkit.results.document import Json
 
 TIMES = ("read_latency", "program_latency", "erase_latency", "transfer_latency", "link_latency", "controller_latency")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
-from ftlkit.calibration.fit import LOGARITHMIC, known
+from ftlkit.calibration.fit import LOGARITHMIC, Fit, Prior, Vector, known
 from ftlkit.results.noise import student_t
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ftlkit.calibration.fit import Fit, Prior, Vector
     from ftlkit.calibration.points import Point
 
 DETERMINED, ROUGHLY, ABSENT, ASSUMED, GIVEN = "determined", "roughly", "not noticed", "assumed", "given"

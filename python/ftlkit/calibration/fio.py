@@ -10,13 +10,12 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ftlkit.results.document import Json
 
 DIRECTIONS = {

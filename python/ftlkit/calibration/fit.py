@@ -17,23 +17,16 @@ blurs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ftlkit.calibration.model import depends_on
-from ftlkit.calibration.points import TRIMMED
+from ftlkit.calibration.model import Engine, Shape, Values, depends_on
+from ftlkit.calibration.points import TRIMMED, Point
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from ftlkit.calibration.model import Engine, Shape, Values
-    from ftlkit.calibration.points import Point
-
-    Vector = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 LOGARITHMIC = ("read_latency", "program_latency", "transfer_latency", "erase_latency", "spare")
 """Parameters above 0, fitted by their logarithm: an interval is a factor."""

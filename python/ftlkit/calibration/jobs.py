@@ -8,11 +8,8 @@ the drive in use, up to all of it. This order lets each part begin in the state 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 """KiB of the reads at depth 1: from less than a page to more pages than there are dies."""

@@ -14,19 +14,17 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
-from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, READ, STEADY, TRIMMED, served
+from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, READ, STEADY, TRIMMED, Point, served
 from ftlkit.models.uniform import greedy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ftlkit.calibration.points import Point
     from ftlkit.results.document import Json
 
 Values = dict[str, float]

@@ -17,18 +17,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.lookup import hint
-from ftlkit.calibration.fio import AS_WRITTEN, MIXED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from ftlkit.calibration.fio import Job
+from ftlkit.calibration.fio import AS_WRITTEN, MIXED, Job
 
 LATENCY, IOPS, AMPLIFICATION = "latency_ns", "iops", "write_amplification"
 

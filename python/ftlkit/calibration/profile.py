@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ftlkit.calibration.fit import LINEAR
+from ftlkit.calibration.fit import LINEAR, Fit, Problem, Vector
 from ftlkit.results.noise import student_t
 
 if TYPE_CHECKING:
-    from ftlkit.calibration.fit import Fit, Problem, Vector
     from ftlkit.calibration.model import Values
 
 _HARDLY = 0.1

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ftlkit.calibration import starts
-from ftlkit.calibration.fit import fitted, misfit
+from ftlkit.calibration.fit import Fit, Prior, fitted, misfit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from ftlkit.calibration.fit import Fit, Prior
     from ftlkit.calibration.model import Engine, Shape, Values
     from ftlkit.calibration.points import Point
 

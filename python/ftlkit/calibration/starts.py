@@ -11,15 +11,13 @@ the same way.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE
+from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ftlkit.calibration.model import Shape, Values
-    from ftlkit.calibration.points import Point
 
 LARGEST = 64
 """The most channels, and the most dies per channel, that are tried."""

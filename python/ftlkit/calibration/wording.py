@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, middle
+from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, Parameter, middle
 from ftlkit.calibration.model import table
-from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD
+from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.calibration.calibration import Calibration
-    from ftlkit.calibration.certainty import Parameter
-    from ftlkit.calibration.points import Point
     from ftlkit.results.document import Json
 
 _KEYS = {"link_ns_per_byte": "link_bandwidth"}

@@ -7,16 +7,14 @@ change; 3 a translation layer or ftlkit itself is at fault; 130 stopped by Ctrl-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import Annotated
 
 import typer
 from typer.main import get_command
 
 from ftlkit._native import __version__
 from ftlkit.cli.shell import OUT, Shell, later
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 app = typer.Typer(
     cls=Shell,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +23,6 @@ from ftlkit.cli.shell import ERR, OUT, save, say, screen
 from ftlkit.study import OUTPUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from ftlkit.api.calibrate import CalibratedDevice

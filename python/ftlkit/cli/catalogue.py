@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,8 +22,6 @@ from ftlkit.study.device_size import device_bytes
 from ftlkit.study.device_size import spare as spare_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Json
 
 _CELLS = re.compile(r"\b[MTQ]LC\b")

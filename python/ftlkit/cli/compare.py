@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,8 +22,6 @@ from ftlkit.cli.shell import ERR, INTERRUPTED, say, screen
 from ftlkit.study import OUTPUTS, bare_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from rich.console import Console
 
     from ftlkit.report.results import Results

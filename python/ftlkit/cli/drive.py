@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,6 @@ from ftlkit.cli.shell import OUT, print_facts, print_json
 from ftlkit.drive.counters import MOST_USED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ftlkit.drive.life import Life, Range
 
 NO_COUNTER = "no counter of flash writes is known"

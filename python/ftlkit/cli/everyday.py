@@ -5,14 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _MEANT = re.compile(r"[Dd]id you mean:? [`'\"]?(?P<word>[^\s`'\"?]+)|\(Possible options?: (?P<option>[^\s,)]+)")
 """What an error says was meant."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +19,6 @@ from ftlkit.cli.options import option
 from ftlkit.cli.shell import FOUND, OUT, Command, Group, print_facts, print_json, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from typing_extensions import Self
 
     from ftlkit.results.document import Json

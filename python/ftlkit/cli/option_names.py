@@ -7,12 +7,10 @@ line has typed an option, or `--set`, and has to find that.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ftlkit.study.builder import PLACES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 _OPTIONS = {f"{section}.{key}": option for option, (section, key) in PLACES.items()} | {
     "device.preset": "device",

@@ -6,12 +6,12 @@ Their values are checked by the simulator, which knows the ranges.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
 
@@ -20,9 +20,6 @@ from ftlkit._util.units import LATEST
 from ftlkit.api import catalogue
 from ftlkit.study import DEVICE, OUTPUTS, Options
 from ftlkit.study.options import SHAPE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 SWEEP = "Sweep"
 

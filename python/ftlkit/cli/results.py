@@ -21,11 +21,10 @@ from ftlkit.report.results import Results
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.point_state import STATES
 from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
-from ftlkit.sweeps.comparison import BETTER, WORSE, compare, in_order, select
+from ftlkit.sweeps.comparison import BETTER, WORSE, Pair, Selection, compare, in_order, select
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json
-    from ftlkit.sweeps.comparison import Pair, Selection
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 

@@ -11,12 +11,14 @@ import json
 import re
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -30,10 +32,6 @@ from ftlkit._util.outputs import STANDARD_OUTPUT, write
 from ftlkit.cli.everyday import Typed, corrected, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from rich.console import ConsoleOptions, RenderableType
     from rich.segment import Segment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -15,8 +16,6 @@ from ftlkit.report.facts import intro
 from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, classes, columns, ram, responses, wear, wear_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
     from ftlkit.report.results import Results

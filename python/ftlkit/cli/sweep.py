@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit._util.progress import watcher
-from ftlkit.api.sweep import planned, swept
+from ftlkit.api.sweep import Swept, planned, swept
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
@@ -28,11 +29,8 @@ from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.console import Console
 
-    from ftlkit.api.sweep import Swept
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 

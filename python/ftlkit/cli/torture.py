@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +24,6 @@ from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, save, say, screen
 from ftlkit.own.loading import names_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rich.console import Console
 
     from ftlkit.api.torture import SchemeReport, TortureReport

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,8 +20,6 @@ from ftlkit.cli.shell import ERR, OUT, Command, Group, print_facts, print_json, 
 from ftlkit.report.look_alike import preset_toml, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
 
 app = typer.Typer(cls=Group, help="Look into traces, convert and generate them.", no_args_is_help=True)

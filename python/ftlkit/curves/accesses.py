@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,13 +18,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ftlkit import _native, study
-from ftlkit._native import UserError
+from ftlkit._native import Control, UserError
 from ftlkit.study import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ftlkit._native import Control
     from ftlkit.results.document import Json
 
 _READ, _WRITE, _TRIM = 0, 1, 2

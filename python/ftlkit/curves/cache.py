@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from ftlkit._native import UserError
 from ftlkit.curves.distances import Distances, drawn_of, exact, sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.curves.accesses import Accesses
 
 ENTRY_BYTES = 8

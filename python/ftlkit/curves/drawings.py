@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
-from ftlkit.curves.service import LOAD, PROBE_DEPTH, kept_up, layers, of_layer
+from ftlkit.curves.service import LOAD, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
 from ftlkit.report.facts import sliced
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.charts import band
 from ftlkit.sweeps.summary import text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
-    from ftlkit.curves.service import Capacity, Point
     from ftlkit.results.document import Json
 
 BEHIND = "falls behind"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,20 +10,16 @@ import polars as pl
 from typing_extensions import Unpack
 
 from ftlkit import study
-from ftlkit._native import UserError, __version__
+from ftlkit._native import Control, UserError, __version__
 from ftlkit._util.native_call import watched
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import cache as caches
-from ftlkit.curves.accesses import accesses
+from ftlkit.curves.accesses import Accesses, accesses
 from ftlkit.curves.saved import Saved
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit._native import Control
-    from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
     from ftlkit.curves.page import Drawing
     from ftlkit.results.document import Json

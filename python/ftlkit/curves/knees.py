@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ftlkit._util import units
-from ftlkit.curves.service import kept_up, layers, of_layer
+from ftlkit.curves.service import Point, kept_up, layers, of_layer
 from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.curves.service import Point
 
 KNEE = 2
 """Where the 99th percentile is this many times that of the lowest load, the curve is steep."""

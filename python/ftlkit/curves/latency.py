@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +17,9 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import write
 from ftlkit.curves import knees, service
 from ftlkit.curves.saved import Saved
-from ftlkit.curves.service import DEPTH, KEYS, LOAD, METRICS
+from ftlkit.curves.service import DEPTH, KEYS, LOAD, METRICS, Capacity, Point
 from ftlkit.report.facts import intro
-from ftlkit.results.store import named
+from ftlkit.results.store import Store, named
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
@@ -27,14 +28,10 @@ from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit import study
     from ftlkit._util.progress import Watcher
     from ftlkit.curves.page import Drawing
-    from ftlkit.curves.service import Capacity, Point
     from ftlkit.results.document import Json
-    from ftlkit.results.store import Store
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 

@@ -9,12 +9,11 @@ from ftlkit._native import __version__
 from ftlkit.report.drawing import sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
-from ftlkit.report.palette import styles
+from ftlkit.report.palette import Style, styles
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel, chart
 
 if TYPE_CHECKING:
-    from ftlkit.report.palette import Style
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.sweeps.summary import groups
+from ftlkit.sweeps.summary import Group, groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ftlkit.results.document import Json
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.run import Sweep
-    from ftlkit.sweeps.summary import Group
 
 LOAD, DEPTH = "load", "depth"
 KEYS = {LOAD: "workload.speedup", DEPTH: "host.queue_depth"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
 
 DATA_UNIT = 512_000

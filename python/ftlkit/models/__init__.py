@@ -6,13 +6,10 @@ the unit of the metric that a simulation measures, so that both can stand in one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ftlkit._native import UserError
 from ftlkit.models import rftl
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FUNCTIONS: dict[str, Callable[..., dict[str, float]]] = {
     "rftl.baseline": lambda M, P_GC=1.0: {"lookup_us": rftl.baseline(M, P_GC=P_GC) / 1e3},  # noqa: N803 - the paper's symbols

@@ -10,11 +10,8 @@ spare blocks as pay best there: `separated` is that bound, for large blocks.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def greedy(utilisation: float, pages_per_block: int) -> float:

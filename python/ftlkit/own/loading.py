@@ -8,16 +8,15 @@ import importlib.util
 import inspect
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
 from ftlkit.own.registry import KINDS, PARTS, SETTINGS, in_words, registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from types import ModuleType
-
     from ftlkit.results.document import Json
 
 REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from importlib.metadata import EntryPoint
+from typing import NamedTuple
 
 from ftlkit._native import UserError
 from ftlkit.own.loading import raised_at
 from ftlkit.own.registry import KINDS, in_words, registered_name
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""

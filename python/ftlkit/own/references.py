@@ -12,6 +12,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,8 +22,6 @@ from ftlkit.own.loading import load
 from ftlkit.own.registry import PARTS, SETTINGS, registered, registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from ftlkit.results.document import Json
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit.own import watchdog
 from ftlkit.own.ftl import Ftl
 from ftlkit.own.policies import Classifier, EvictionPolicy, Policy, VictimPolicy, WearPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class Kind(NamedTuple):

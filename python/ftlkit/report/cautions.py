@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
@@ -12,13 +13,10 @@ from ftlkit.report.load import arrives_in_steps, fifths, is_overloaded, written_
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
 from ftlkit.results.derived import has_clock
-from ftlkit.results.outcome import device_of, simulated_bytes
+from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ftlkit.results.document import Run
-    from ftlkit.results.outcome import Outcome
 
 FEW_REQUESTS = 10_000
 """Below this, fewer than a hundred requests lie beyond the 99th percentile."""

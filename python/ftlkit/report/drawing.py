@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
@@ -17,8 +18,6 @@ from ftlkit._util import units
 from ftlkit.report.palette import styles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 

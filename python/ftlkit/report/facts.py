@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit.results.derived import has_clock
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.keys import keys_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import DeviceFacts, Document, Json
-    from ftlkit.results.outcome import Outcome
 
 
 def workload(document: Document, article: str = "a") -> str:

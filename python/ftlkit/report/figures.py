@@ -13,11 +13,10 @@ from markupsafe import Markup
 
 from ftlkit._util import units
 from ftlkit.report import charts, wear_charts
-from ftlkit.report.drawing import DURATION, NUMBER, SHARE, SIZE, folded_labels, over_time
+from ftlkit.report.drawing import DURATION, NUMBER, SHARE, SIZE, AnyChart, folded_labels, over_time
 from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
-    from ftlkit.report.drawing import AnyChart
     from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 

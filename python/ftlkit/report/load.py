@@ -7,12 +7,11 @@ depend on the queue.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.results.document import Document, Run
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
 
 _FIGURES = {

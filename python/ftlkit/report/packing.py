@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ftlkit.report.causes import CAUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import FlashTraceFacts
 
 ROLES = (

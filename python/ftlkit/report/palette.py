@@ -7,13 +7,10 @@ shape as well, for print and for those who see no hue.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ftlkit.report.causes import CAUSES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _HUES = ("#3b7dd8", "#d97706", "#0e9a78", "#c44f9c", "#7c6fd6", "#c2453a", "#8b8a1d", "#7a828e")
 _DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 4), (12, 3), (1, 3), (6, 2, 1, 2))

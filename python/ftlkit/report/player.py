@@ -20,11 +20,10 @@ from ftlkit.report import facts
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.packing import NOTES, ROLES, pack
 from ftlkit.report.page import template
-from ftlkit.results.outcome import device_of, simulated_bytes
+from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
 
 if TYPE_CHECKING:
     from ftlkit.results.document import FlashTraceFacts, Json
-    from ftlkit.results.outcome import Outcome
 
 SCRIPTS = ("recording", "flash", "schedule", "words", "grid", "player")
 """The parts of the script, each after those that it uses."""

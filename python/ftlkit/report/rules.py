@@ -7,13 +7,11 @@ Of rules with one id, the first that holds speaks.
 from __future__ import annotations
 
 import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ftlkit._util import units
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 T = TypeVar("T")
 

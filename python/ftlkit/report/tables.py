@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
@@ -11,8 +12,6 @@ from ftlkit.results.derived import CLASSES, buffer_ram, has_clock, program_buffe
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.results.document import Json, Run
     from ftlkit.results.outcome import Outcome
 

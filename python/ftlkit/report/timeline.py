@@ -24,11 +24,10 @@ from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import CAUSE_COLOURS
 from ftlkit.report.rules import listed
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Document, Json, Run, TimelineFacts
-    from ftlkit.results.outcome import Outcome
 
 LANE = 22
 """Height of a lane in pixels."""

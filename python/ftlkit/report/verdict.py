@@ -7,6 +7,7 @@ that name a saving are tested by making it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,10 @@ from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import buffer_ram, has_clock
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.results.document import Run
-    from ftlkit.results.outcome import Outcome
 
 CLOSE = 1.05
 """Runs within five per cent count as level: a trace's accidents move a mean by as much."""

@@ -23,11 +23,10 @@ from ftlkit.report.drawing import (
     values,
 )
 from ftlkit.report.palette import WEAR_COLOURS
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Json, WearMap
-    from ftlkit.results.outcome import Outcome
 
 LINE_CELLS = 64
 """Cells of a line of the wear map at most: 1024 cells make 16 to 40 lines per run."""

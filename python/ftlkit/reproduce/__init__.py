@@ -7,7 +7,9 @@ the bounds within which it counts as reproduced. Nothing here knows a paper or a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._util.outputs import write
@@ -20,9 +22,6 @@ from ftlkit.reproduce.runs import absent_points, absent_traces, run_sweeps
 from ftlkit.sweeps.local import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from ftlkit.reproduce.claims import Claim
     from ftlkit.results.store import Store
     from ftlkit.sweeps.work import Executor

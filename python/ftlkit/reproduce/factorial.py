@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
 

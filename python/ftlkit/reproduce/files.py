@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
@@ -10,9 +12,6 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import traces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from ftlkit.results.document import Json
 
 

@@ -8,17 +8,15 @@ the paper does not print.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ftlkit.reproduce.claims import GROUPS
+from ftlkit.reproduce.claims import GROUPS, Claim
 from ftlkit.reproduce.measures import MEASURES, at_edge, set_against_printed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.points import Point
 
 VERDICTS = {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.reproduce.points import column, distribution, over_time
+from ftlkit.reproduce.points import Point, column, distribution, over_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -11,21 +12,16 @@ from ftlkit._util import units
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import styles
-from ftlkit.reproduce.claims import GROUPS
+from ftlkit.reproduce.claims import GROUPS, Claim
 from ftlkit.reproduce.factorial import effects
-from ftlkit.reproduce.judge import VERDICTS, counts
-from ftlkit.reproduce.points import column, distribution, over_time
+from ftlkit.reproduce.judge import VERDICTS, Judgement, counts
+from ftlkit.reproduce.points import Point, column, distribution, over_time
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from markupsafe import Markup
 
-    from ftlkit.reproduce.claims import Claim
-    from ftlkit.reproduce.judge import Judgement
     from ftlkit.reproduce.plan import FigurePlan, Plan
-    from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json
 
 

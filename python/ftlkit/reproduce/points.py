@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import latencies, require_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.results.document import Json, Run
 
 

@@ -6,6 +6,7 @@ A claim is judged by all of its runs or not at all, so its verdict is that of th
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from ftlkit.reproduce.runs import absent_points, asked_for, planned, study_of
 from ftlkit.sweeps.plan import UNNAMED, taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.reproduce.plan import Plan, Sweep
     from ftlkit.reproduce.points import Point
     from ftlkit.results.document import Json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from ftlkit.sweeps.plan import of_study, placed, taken
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep
     from ftlkit.results.document import Json, Run

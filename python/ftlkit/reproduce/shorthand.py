@@ -5,14 +5,13 @@ This is all of it; what comes out has every table in full.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
 from ftlkit.sweeps.plan import combinations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from ftlkit.results.document import Json
 
 

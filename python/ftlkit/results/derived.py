@@ -5,13 +5,12 @@ Each function takes the run as saved and returns a number, or null where there i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.results.document import ClassLatency, Run
 
 CLASSES: dict[str, str] = {

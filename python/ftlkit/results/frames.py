@@ -6,6 +6,7 @@ nanoseconds, shares 0..1.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from ftlkit.results.document import ClassLatency, Document, Responses, Run
 
 Row = tuple[Any, ...]

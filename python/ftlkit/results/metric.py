@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.results.document import Run
 
 LOWER, HIGHER = "lower", "higher"

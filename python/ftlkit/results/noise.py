@@ -8,13 +8,10 @@ another trace, device or setting.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LEVEL = 0.95
 """Share of intervals that hold the mean of all seeds."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
@@ -13,8 +14,6 @@ from ftlkit._util.lookup import known
 from ftlkit.results.frames import FRAMES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from ftlkit.results.document import DeviceFacts, Document

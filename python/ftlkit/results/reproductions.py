@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ftlkit.results import derived
 from ftlkit.results.metric import LOWER, Metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ftlkit.results.document import Run
 
 

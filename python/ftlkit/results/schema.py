@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from ftlkit import _native
 from ftlkit._util.outputs import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
 
 HEAD = '''\

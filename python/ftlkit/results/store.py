@@ -13,6 +13,7 @@ import math
 import os
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,6 @@ from ftlkit.results.outcome import Outcome
 from ftlkit.results.point_state import DONE, STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from ftlkit.results.document import Json
 
 DEFAULT = Path("ftlkit-results")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native
@@ -12,8 +13,6 @@ from ftlkit.study.keys import kind_of
 from ftlkit.study.options import SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from ftlkit.results.document import Json
 
 _LETTER = re.compile(r".*[0-9][kmgt]", re.IGNORECASE)

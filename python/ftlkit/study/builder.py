@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import _native
-from ftlkit._native import UserError, parse_stack, schemes, workload_presets
+from ftlkit._native import Control, UserError, parse_stack, schemes, workload_presets
 from ftlkit._util.lookup import hint, known
 from ftlkit._util.trace_files import STANDARD_INPUT, standard_input, trace_files
 from ftlkit.own.loading import resolved, settled
@@ -26,15 +26,11 @@ from ftlkit.own.registry import registered_name
 from ftlkit.study import one_line
 from ftlkit.study.device_size import fills_in_order
 from ftlkit.study.keys import KIND_OF, SECTION_OF
-from ftlkit.study.options import SECTIONS, TRACE_KEYS, Options
+from ftlkit.study.options import SECTIONS, TRACE_KEYS, DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
 from ftlkit.study.toml import load
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ftlkit._native import Control
     from ftlkit.results.document import Json
-    from ftlkit.study.options import DeviceChoice, FtlChoice, TraceOptions, WorkloadChoice
 
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""

@@ -7,6 +7,7 @@ given, it is the data on the device: its capacity, or the share of it that is in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,6 @@ from ftlkit._util.trace_files import trace_files
 from ftlkit.study import fio_job, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ftlkit.results.document import Json
 
 BS, SPAN, THETA = 4096, 1 << 30, 0.99

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -14,8 +15,6 @@ from ftlkit.own.loading import placed
 from ftlkit.own.references import study_as_typed
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ftlkit.results.document import Json
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")

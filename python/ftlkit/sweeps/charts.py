@@ -5,6 +5,7 @@ A layer that does not take the key is a level line across. Titles and legends be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from ftlkit.report.palette import styles
 from ftlkit.results.columns import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markupsafe import Markup
 
     from ftlkit.results.document import Json

@@ -12,6 +12,7 @@ twenty misses the truth, so of many metrics that do not differ some will look as
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +29,6 @@ from ftlkit.sweeps.summary import shown
 from ftlkit.sweeps.values import measure, order, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Json
 
 BETTER, WORSE, SAME, UNSEEN, UNKNOWN = "better", "worse", "same", "no difference seen", "one seed"

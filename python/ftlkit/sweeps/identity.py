@@ -6,6 +6,7 @@ Comparisons choose and pair points by this, and refuse those that differ in what
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ftlkit import study
@@ -14,8 +15,6 @@ from ftlkit.results.store import varied
 from ftlkit.sweeps.values import measure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ftlkit.results.document import Json
 
 PLACE = ("device", "workload", "ftl")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ftlkit.report.facts import intro
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.summary import Group
 

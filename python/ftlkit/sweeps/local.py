@@ -15,18 +15,13 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
-from typing import TYPE_CHECKING
 
 from ftlkit._util.at_once import at_once
 from ftlkit.results.point_state import LOST
-from ftlkit.sweeps.work import TRIES, Answer, left_s
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from ftlkit.sweeps.work import Job
+from ftlkit.sweeps.work import TRIES, Answer, Job, left_s
 
 
 class Local:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
@@ -9,21 +10,17 @@ from ftlkit._util.lookup import several
 from ftlkit.report.page import template
 from ftlkit.results.store import named
 from ftlkit.study import toml
-from ftlkit.sweeps.charts import panels
+from ftlkit.sweeps.charts import Panel, panels
 from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
-from ftlkit.sweeps.summary import groups, shown, text
+from ftlkit.sweeps.summary import Group, groups, shown, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
-    from ftlkit.sweeps.charts import Panel
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
-    from ftlkit.sweeps.summary import Group
 
 
 def page(plan: Plan, done: Sweep) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -27,8 +28,6 @@ from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from ftlkit.results.document import Json
     from ftlkit.sweeps.values import Axis
 

@@ -12,19 +12,15 @@ import logging
 import os
 import socket
 import tempfile
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit._native import UserError
 from ftlkit._util.at_once import cores
 from ftlkit.results.point_state import LOST
 from ftlkit.sweeps.key import engine
-from ftlkit.sweeps.work import TRIES, Answer, left_s, perform
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from ftlkit.sweeps.work import Job
+from ftlkit.sweeps.work import TRIES, Answer, Job, left_s, perform
 
 _AT_ONCE = 4
 """Tasks for each core that Ray is given ahead, so that none waits for the next one to be told."""

@@ -11,6 +11,7 @@ nothing can be run, is the user's mistake and ends it.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -18,24 +19,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ftlkit import study
-from ftlkit._native import UserError
+from ftlkit._native import Control, UserError
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.progress import Silent, State, Watcher
 from ftlkit.own.references import code, references
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE, LOST, REFUSED
 from ftlkit.sweeps import key
-from ftlkit.sweeps.plan import UNNAMED
+from ftlkit.sweeps.plan import UNNAMED, Plan, Point
 from ftlkit.sweeps.traces import Traces, as_given, over, scratch
 from ftlkit.sweeps.work import Answer, Executor, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ftlkit._native import Control
     from ftlkit.results.document import Json
     from ftlkit.results.store import Store
-    from ftlkit.sweeps.plan import Plan, Point
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The sentences are made from the rows of the table, so that they say what the tab
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -15,17 +16,13 @@ from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
 from ftlkit.report.rules import listed, say
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.noise import LITTLE
+from ftlkit.results.noise import LITTLE, Estimate
 from ftlkit.results.outcome import Outcome
-from ftlkit.sweeps.summary import groups, text
+from ftlkit.sweeps.summary import Group, groups, text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
-    from ftlkit.results.noise import Estimate
-    from ftlkit.sweeps.summary import Group
 
 _RANKED_BY = {
     "response_mean_ns": ("mean response", "overloaded, worn out or without requests"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from ftlkit.results.noise import Estimate, estimate
 from ftlkit.results.store import varied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,6 @@ from ftlkit.study import ReadingOptions
 from ftlkit.sweeps import key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from ftlkit._native import Control
     from ftlkit.results.document import Json
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,8 +21,6 @@ from ftlkit._native import UserError
 from ftlkit.study.keys import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ftlkit.results.document import Json
 
 _SCALES = tuple({name: scale for name, scale in kind if name.isascii()} for kind in _native.units())

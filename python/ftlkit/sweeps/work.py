@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ftlkit import _native
 from ftlkit._native import Control, FtlBug, UserError
-from ftlkit.own.references import register
+from ftlkit.own.references import Reference, register
 from ftlkit.results.point_state import BUG, DONE, REFUSED
-from ftlkit.sweeps.traces import over
+from ftlkit.sweeps.traces import LaidOut, over
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
-    from ftlkit.own.references import Reference
     from ftlkit.results.document import Json
-    from ftlkit.sweeps.traces import LaidOut
 
 TRIES = 3
 """How often a point whose worker dies is begun: too large a point kills each worker."""
