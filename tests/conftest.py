@@ -74,12 +74,14 @@ def own_are_forgotten() -> Iterator[None]:
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
-    """Call the command inside this process, in an empty folder."""
+    """Call the command inside this process, in an empty folder; it exits with 0 unless `exits`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
 
-    def invoke(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    def invoke(*arguments: object, exits: int = 0) -> Result:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == exits, result.output
+        return result
 
     return invoke
 

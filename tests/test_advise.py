@@ -8,9 +8,8 @@ import random
 import re
 import shlex
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
@@ -23,6 +22,7 @@ from typer.testing import CliRunner, Result
 
 import conftest
 import ftlkit as fk
+from conftest import Call, Start
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
@@ -651,13 +651,12 @@ def test_what_is_not_known_is_said(given: Given) -> None:
     assert "Measured on the last 2,000 (the held-out part), after serving all earlier ones." in text
 
 
-def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_gives_the_same_figures(given: Given, call: Call, tmp_path: Path) -> None:
     typed = shlex.split(given.document["command"])
     assert typed[0] == "ftlkit"
     assert f"Runs are kept in {given.folder / 'store'}" in " ".join(given.result.stderr.split())
     assert given.document["command"] in given.result.stdout
-    result = call(*typed[1:], "--store", tmp_path / "again")
-    assert result.exit_code == 0, result.output
+    call(*typed[1:], "--store", tmp_path / "again")
     again = {group.label: group for group in groups(Store(tmp_path / "again").rows())}
     rows = {row["stack"]: row for row in given.document["stacks"]}
     assert set(again) == {given.document["advised"], "page"}
@@ -666,11 +665,8 @@ def test_the_command_gives_the_same_figures(given: Given, call: Callable[..., Re
             assert group.estimate(metric).mean == rows[label][metric]["mean"]  # type: ignore[union-attr] # each has them
 
 
-def test_the_same_number_of_trials_gives_the_same_answer(
-    given: Given, call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_the_same_number_of_trials_gives_the_same_answer(given: Given, call: Call, tmp_path: Path) -> None:
     result = call("advise", "fin1", *SMALL, "--store", "other", "--json", "b.json", "--threads", 1)
-    assert result.exit_code == 0, result.output
     again = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
     assert again == given.document
     assert result.stdout == given.result.stdout
@@ -744,7 +740,7 @@ def test_goals_choose_differently(tmp_path: Path) -> None:
 WORN = ["workload.span=64MiB", "device.endurance=500"]
 
 
-def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callable[..., Result]) -> None:
+def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Call) -> None:
     worn: dict[str, Any] = {"requests": 140_000, "precondition": "steady", "settings": WORN}
     advice = sought(tmp_path, goal="life", options=worn, ftl="page,page+static", trials=4, seeds=1)
     assert all(rung.requests == advice.result.searched for rung in advice.result.rungs)
@@ -760,24 +756,21 @@ def test_life_is_a_forecast_where_enough_was_erased(tmp_path: Path, call: Callab
     )
     assert "Endurance: 500 program/erase cycles per block, as given (device.endurance)." in advice.facts
     result = call("advise", "fin1", "--goal", "life", "--ftl", "page", "--trials", 2, *OPTIONS)
-    assert result.exit_code == 0, result.output
     told = " ".join(result.stdout.split())
     assert "--goal life: no life is forecast" in told
     assert "So this is by write amplification" in told
 
 
-def test_without_writes_there_is_no_write_amplification(tmp_path: Path, call: Callable[..., Result]) -> None:
+def test_without_writes_there_is_no_write_amplification(tmp_path: Path, call: Call) -> None:
     reads = conftest.write_msr(tmp_path / "reads.csv", 300)
     reads.write_text(reads.read_text().replace("Write", "Read"))
     result = call("advise", reads, "--trials", 4, "--ftl", "page,dftl", "--seeds", 1)
-    assert result.exit_code == 0, result.output
     assert "The workload writes nothing, so there is no write amplification." in result.stdout
-    result = call("advise", reads, "--trials", 4, "--ftl", "page,dftl", "--goal", "wa")
-    assert result.exit_code == 2
+    result = call("advise", reads, "--trials", 4, "--ftl", "page,dftl", "--goal", "wa", exits=2)
     assert "--goal wa: the workload writes nothing" in " ".join(result.stderr.split())
 
 
-def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -> None:
+def test_a_device_that_the_reference_does_not_fit(call: Call) -> None:
     tight = [
         "--requests",
         3_000,
@@ -791,7 +784,6 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
         1,
     ]
     result = call("advise", "fin1", "--ftl", "block", *tight)
-    assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Take block: mean response")
     # The device and its preparation tell of pages, too.
     printed, _, others = result.stdout.partition("\nMeasured on\n")
@@ -799,8 +791,7 @@ def test_a_device_that_the_reference_does_not_fit(call: Callable[..., Result]) -
     assert "page" not in others.partition("Confidence")[2].partition("Caveats")[0]
     assert "Nothing is compared with page, which could not be run: " in " ".join(result.stdout.split())
     assert "--ftl block --requests 3000 --set" in result.stdout
-    result = call("advise", "fin1", "--ftl", "dftl", *tight)
-    assert result.exit_code == 2
+    result = call("advise", "fin1", "--ftl", "dftl", *tight, exits=2)
     assert "raise device.spare" in " ".join(result.stderr.split())
 
 
@@ -810,21 +801,19 @@ def test_caches_below_the_usual_least_are_searched_where_nothing_else_fits(tmp_p
     assert (advice.advised.measured.mean("ram_bytes") or 0) <= 1_100
 
 
-def test_a_trace_off_the_page_grid_is_hinted_at(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_trace_off_the_page_grid_is_hinted_at(call: Call, tmp_path: Path) -> None:
     trace = tmp_path / "t.csv"
     trace.write_text("".join(f"{row * 9},write,{row * 37 % 400 * 4096 + 3584},4096\n" for row in range(600)))
     arguments = ["advise", trace, "--columns", "time:ms, op, offset:B, size:B", "--ftl", "page,dftl", "--trials", 2]
     result = call(*arguments)
-    assert result.exit_code == 0, result.output
     assert "0 % of the requests start and end on the device's pages of 4 KiB; with align_offset = 512" in " ".join(
         result.stdout.split()
     )
     assert "with align_offset" not in call(*arguments, "--align-offset", 512).stdout.partition("Measure it again")[0]
 
 
-def test_a_real_trace_is_advised_on(call: Callable[..., Result], msr: Path) -> None:
+def test_a_real_trace_is_advised_on(call: Call, msr: Path) -> None:
     result = call("advise", msr, "--trials", 6, "--ftl", "page,dftl", "--seeds", 2)
-    assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Take ")
     # The trace is the same with every seed, and nothing else here is random.
     assert "±" not in result.stdout.split("How sure")[0]
@@ -937,11 +926,8 @@ def test_work_that_takes_too_long_is_stopped() -> None:
 
 
 @pytest.mark.parametrize(("workload", "budget"), [("fin1", "1ms"), ("fin1", "1500ms"), ("randwrite", "1ms")])
-def test_a_budget_too_short_for_a_search_ends_with_an_answer(
-    workload: str, budget: str, call: Callable[..., Result]
-) -> None:
+def test_a_budget_too_short_for_a_search_ends_with_an_answer(workload: str, budget: str, call: Call) -> None:
     result = call("advise", workload, "--requests", 10**9, "--budget", budget)
-    assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert text.startswith("Not enough time; best so far: page (1 of ")
     assert "mean response" in text
@@ -959,11 +945,8 @@ def test_a_budget_too_short_for_a_search_ends_with_an_answer(
     ],
     ids=["durable", "fits", "RAM", "RAM without names"],
 )
-def test_the_one_stack_of_a_short_budget_keeps_limits(
-    limits: list[str], best: str, call: Callable[..., Result]
-) -> None:
+def test_the_one_stack_of_a_short_budget_keeps_limits(limits: list[str], best: str, call: Call) -> None:
     result = call("advise", "fin1", "--capacity", "1GiB", "--addresses", "wrap", *limits, "--budget", "1ms")
-    assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
     assert re.search(rf"[Nn]ot enough time; best so far: {best or '(?!page)[a-z]+'} \(", text), text
 
@@ -989,7 +972,7 @@ def test_a_budget_ends_the_search_with_an_answer(tmp_path: Path) -> None:
     assert advice.sentences[0].startswith(("Take ", "Not enough time; best so far: "))
 
 
-def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_ctrl_c_gives_the_answer_so_far(start: Start) -> None:
     process = start("advise", "fin1", "--requests", 60_000, "--ftl", "page,dftl,rftl", "--budget", "1h", "--threads", 2)
     assert process.stderr is not None
     for line in process.stderr:
@@ -1004,7 +987,7 @@ def test_ctrl_c_gives_the_answer_so_far(start: Callable[..., subprocess.Popen[st
     assert "nothing was measured on the held-out part" in text
 
 
-def test_ctrl_c_before_anything_says_so(start: Callable[..., subprocess.Popen[str]]) -> None:
+def test_ctrl_c_before_anything_says_so(start: Start) -> None:
     process = start("advise", "fin1", "--requests", 50_000_000, "--ftl", "page")
     time.sleep(3)
     process.send_signal(signal.SIGINT)
@@ -1059,30 +1042,25 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--json", "a", "--report", "a"], ["two outputs"]),
     ],
 )
-def test_bad_input_is_answered(
-    arguments: list[str], parts: list[str], call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_bad_input_is_answered(arguments: list[str], parts: list[str], call: Call, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "other").touch()
     own = [] if "--ftl" in arguments else ["--ftl", "page,dftl"]
     trials = [] if {"--trials", "--budget"} & set(arguments) else ["--trials", 4]
     options = [] if "--requests" in arguments else OPTIONS
-    result = call("advise", "fin1", *own, *trials, *options, *arguments)
-    assert result.exit_code == 2, result.output
+    result = call("advise", "fin1", *own, *trials, *options, *arguments, exits=2)
     text = " ".join(result.stderr.split())
     for part in parts:
         assert part in text
     assert not result.stdout
 
 
-def test_no_trace_and_no_output_over_it(call: Callable[..., Result], msr: Path) -> None:
-    missing = call("advise", "none.csv", "--trials", 4)
-    assert missing.exit_code == 2
+def test_no_trace_and_no_output_over_it(call: Call, msr: Path) -> None:
+    missing = call("advise", "none.csv", "--trials", 4, exits=2)
     assert "none.csv: no such file" in missing.stderr
     before = msr.read_bytes()
     for option in ("--report", "--json"):
-        result = call("advise", msr, "--trials", 4, option, msr)
-        assert result.exit_code == 2
+        result = call("advise", msr, "--trials", 4, option, msr, exits=2)
         assert "is read here" in result.stderr
     assert msr.read_bytes() == before
 

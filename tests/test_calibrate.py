@@ -545,8 +545,7 @@ def test_printed_jobs_warn_and_are_jobs_of_fio(call: Call, tmp_path: Path) -> No
     ids=lambda value: " ".join(map(str, value[-2:])).replace(str(STORED), "") if isinstance(value, list) else "",
 )
 def test_mistakes_are_named_with_the_next_step(arguments: list[Any], words: str, call: Call) -> None:
-    result = call("calibrate", *arguments)
-    assert result.exit_code == 2
+    result = call("calibrate", *arguments, exits=2)
     assert words in " ".join(result.stderr.split())
 
 
@@ -613,7 +612,7 @@ def test_a_fit_is_stopped_and_leaves_nothing(call: Call, monkeypatch: pytest.Mon
         return 1.0
 
     monkeypatch.setattr(Engine, "figure", stops)
-    assert call("calibrate", STORED, "--out", tmp_path / "device.toml").exit_code == 130
+    call("calibrate", STORED, "--out", tmp_path / "device.toml", exits=130)
     assert list(tmp_path.iterdir()) == []
 
 

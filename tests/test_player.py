@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
-from typer.testing import Result
 
 import ftlkit as fk
 from browser import Browser
+from conftest import Call
 from flash_replay import Replay
 from ftlkit.report import packing, player
 from ftlkit.results.outcome import device_of
@@ -136,24 +135,21 @@ def facts(html: str) -> Any:  # noqa: ANN401 - JSON
     return json.loads(html.partition('id="page">')[2].partition("</script>")[0])
 
 
-def test_the_command_writes_a_player(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_the_command_writes_a_player(call: Call, tmp_path: Path) -> None:
     arguments = ("compare", "fin1", "--ftl", "page,fast", "--requests", 300, "--addresses", "dense")
     done = call(*arguments, "--player", "p.html", "--player-window", "0ms..1s")
-    assert done.exit_code == 0, done.output
     assert "wrote p.html" in done.stderr
     assert [run["label"] for run in facts((tmp_path / "p.html").read_text())["runs"]] == ["page", "fast"]
-    again = call(*arguments, "--player-window", "0ms..1s")
-    assert (again.exit_code, "--player FILE.html" in again.stderr) == (2, True)
+    assert "--player FILE.html" in call(*arguments, "--player-window", "0ms..1s", exits=2).stderr
 
 
-def test_what_cannot_be_played_is_refused_with_advice(call: Callable[..., Result], results: fk.Results) -> None:
+def test_what_cannot_be_played_is_refused_with_advice(call: Call, results: fk.Results) -> None:
     with pytest.raises(fk.UserError, match="--player"):
         player.page(results)
     late = play("page", "1h..2h")
     with pytest.raises(fk.UserError, match="no request begins in the window"):
         player.page(late)
-    large = call("compare", "fin1", "--requests", 50, "--capacity", "4GiB", "--player", "p.html")
-    assert large.exit_code == 2
+    large = call("compare", "fin1", "--requests", 50, "--capacity", "4GiB", "--player", "p.html", exits=2)
     assert "run.flash_trace (--player)" in large.stderr
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
+from conftest import Call
 from ftlkit.results.store import Store
 from ftlkit.study import toml
 
@@ -42,14 +41,14 @@ def _printed(page: str) -> str:
     return html.unescape(found[1])
 
 
-def _run(call: Callable[..., Result], *arguments: object) -> str:
+def _run(call: Call, *arguments: object) -> str:
     result = call(*arguments)
     assert result.exit_code == 0, result.output
     return result.output
 
 
 @pytest.mark.parametrize("arguments", SWEEPS.values(), ids=SWEEPS)
-def test_study_of_page_makes_the_same_points(arguments: list[str], call: Callable[..., Result]) -> None:
+def test_study_of_page_makes_the_same_points(arguments: list[str], call: Call) -> None:
     Path("own.toml").write_text(OWN_DEVICE, encoding="utf-8")
     _run(call, *arguments, "--store", "first", "--report", "page.html")
     Path("study.toml").write_text(_printed("page.html"), encoding="utf-8")
@@ -61,12 +60,12 @@ def test_study_of_page_makes_the_same_points(arguments: list[str], call: Callabl
 
 
 @pytest.mark.parametrize("kind", ["load", "depth"])
-def test_study_of_curve_json_is_that_of_its_page(kind: str, call: Callable[..., Result]) -> None:
+def test_study_of_curve_json_is_that_of_its_page(kind: str, call: Call) -> None:
     _run(call, *SWEEPS[kind], "--report", "page.html", "--json", "curve.json")
     assert toml.written(json.loads(Path("curve.json").read_text("utf-8"))["study"]) == _printed("page.html")
 
 
-def test_study_of_comparison_makes_the_same_runs(call: Callable[..., Result]) -> None:
+def test_study_of_comparison_makes_the_same_runs(call: Call) -> None:
     Path("own.toml").write_text(OWN_DEVICE, encoding="utf-8")
     for device in (DEVICE, ["--device", "own.toml"]):
         asked = ["compare", *LOAD, *device, "--ftl", "page,dftl:cmt=16KiB+lru"]
@@ -77,7 +76,7 @@ def test_study_of_comparison_makes_the_same_runs(call: Callable[..., Result]) ->
         assert [run["event_hash"] for run in first] == [run["event_hash"] for run in again]
 
 
-def test_study_of_cache_curve_draws_the_same_curve(call: Callable[..., Result]) -> None:
+def test_study_of_cache_curve_draws_the_same_curve(call: Call) -> None:
     asked = ["curve", "cache", *LOAD[:-2], "--device", "thesis", "--sizes", "1KiB..64KiB:x4"]
     _run(call, *asked, "--report", "page.html", "--csv", "first.csv")
     study = toml.tomllib.loads(_printed("page.html"))

@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit import reproduce
 from ftlkit.results.point_state import DONE
 from ftlkit.results.store import Store
@@ -109,19 +109,16 @@ def test_a_killed_reproduction_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [judgement.text for judgement in resumed.judgements] == [judgement.text for judgement in at_once.judgements]
 
 
-def test_ctrl_c_says_how_to_go_on(call: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_says_how_to_go_on(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
     monkeypatch.setattr("ftlkit.cli.reproduce.executor", lambda *_: Stopping(signal.SIGINT))
-    result = call("reproduce", "long.toml", "--store", "store")
-    assert result.exit_code == 130
+    result = call("reproduce", "long.toml", "--store", "store", exits=130)
     assert "Stopped. 3 of 18 runs are in store; the same command goes on from there." in result.stderr
     assert len(Store(tmp_path / "store").keys()) == 3
     assert not (tmp_path / "tiny.html").exists()
 
 
-def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
-    call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(call: Call, tmp_path: Path) -> None:
     """With a spare of 0.01 there is no room for the log blocks."""
     text = STUDY.replace(
         "vary = { group_blocks = [1, 4] }", 'vary = { group_blocks = [1, 4], "device.spare" = [0.01, 0.2] }'
@@ -134,7 +131,6 @@ def test_a_run_that_fails_is_named_and_what_asks_for_it_is_not_judged(
         encoding="utf-8",
     )
     result = call("reproduce", "tiny.toml")
-    assert result.exit_code == 0, result.output
     assert "measured: 0 reproduced, 1 partly reproduced, 0 not reproduced, 2 open" in result.stderr
     assert "8 runs: 0 were in ftlkit-results, 4 failed" in result.stderr
     failed = " ".join(result.stdout.split())
@@ -170,12 +166,9 @@ def test_a_study_of_which_nothing_can_be_run_is_refused(study: Path) -> None:
         (["--threads", "0"], "--threads"),
     ],
 )
-def test_places_that_there_are_not(
-    arguments: list[str], words: str, call: Callable[..., Result], tmp_path: Path, study: Path
-) -> None:
+def test_places_that_there_are_not(arguments: list[str], words: str, call: Call, tmp_path: Path, study: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "other").touch()
-    result = call("reproduce", study, *arguments)
-    assert result.exit_code == 2, result.output
+    result = call("reproduce", study, *arguments, exits=2)
     assert words in " ".join(result.stderr.split())
     assert not (tmp_path / "tiny.html").exists()

@@ -6,16 +6,16 @@ import json
 import math
 import os
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 import conftest
 import ftlkit as fk
+from conftest import Call
 from ftlkit._util import units
 from ftlkit.cli import app
 from ftlkit.results import noise
@@ -131,61 +131,54 @@ SMALL = ("--requests", 500, "--addresses", "dense")
     ],
 )
 def test_a_pair_that_differs_in_what_nobody_fixed_is_refused(
-    first: list[str], second: list[str], words: list[str], call: Callable[..., Result]
+    first: list[str], second: list[str], words: list[str], call: Call
 ) -> None:
-    assert call("sweep", "fin1", "--ftl", "page", *SMALL, *first).exit_code == 0
-    assert call("sweep", "fin1", "--ftl", "dftl", *SMALL, *second).exit_code == 0
-    result = call("results", "compare", "page", "dftl")
-    assert result.exit_code == 2
+    call("sweep", "fin1", "--ftl", "page", *SMALL, *first)
+    call("sweep", "fin1", "--ftl", "dftl", *SMALL, *second)
+    result = call("results", "compare", "page", "dftl", exits=2)
     for word in [*words, "do not fix", "stores of their own"]:
         assert word in result.stderr
 
 
-def test_what_differs_may_be_fixed_on_each_side(call: Callable[..., Result]) -> None:
+def test_what_differs_may_be_fixed_on_each_side(call: Call) -> None:
     for ftl, spare in (("page", 0.1), ("dftl", 0.4)):
         call("sweep", "fin1", "--ftl", ftl, *SMALL, "--set", f"device.spare={spare}")
     result = call("results", "compare", "page,device.spare=0.1", "dftl,device.spare=0.4")
-    assert result.exit_code == 0, result.output
     assert "page, device.spare 0.1 → dftl, device.spare 0.4" in result.stdout
 
 
-def test_a_value_that_is_missing_may_be_fixed(call: Callable[..., Result]) -> None:
+def test_a_value_that_is_missing_may_be_fixed(call: Call) -> None:
     call("sweep", "fin1", "--ftl", "page", *SMALL)
     call("sweep", "fin1", "--ftl", "page", *SMALL, "--loop", "closed", "--queue-depth", "2")
     sides = ("host.loop=open,host.queue_depth=none", "host.loop=closed,host.queue_depth=2")
-    result = call("results", "compare", *sides)
-    assert result.exit_code == 0, result.output
-    result = call("results", "compare", sides[0].replace("queue_depth", "queue_dept"), sides[1])
-    assert result.exit_code == 2
+    call("results", "compare", *sides)
+    result = call("results", "compare", sides[0].replace("queue_depth", "queue_dept"), sides[1], exits=2)
     assert "host.queue_dept is no key" in " ".join(result.stderr.split())
 
 
-def test_seeds_of_different_requests_are_not_mixed(call: Callable[..., Result]) -> None:
+def test_seeds_of_different_requests_are_not_mixed(call: Call) -> None:
     for seed, requests in ((1, 500), (2, 600)):
         call("sweep", "fin1", "--ftl", "page,dftl", "--addresses", "dense", "--requests", requests, "--seed", seed)
-    result = call("results", "compare", "page", "dftl")
-    assert result.exit_code == 2
+    result = call("results", "compare", "page", "dftl", exits=2)
     assert "seeds of each other, and differ in workload.requests (500 and 600)" in result.stderr
 
 
-def test_traces_of_one_name_are_told_apart(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_traces_of_one_name_are_told_apart(call: Call, tmp_path: Path) -> None:
     for folder, lines, ftl in (("a", 200, "page"), ("b", 201, "dftl")):
         (tmp_path / folder).mkdir()
         trace = conftest.write_msr(tmp_path / folder / "t.csv", lines)
-        assert call("sweep", trace, "--ftl", ftl, "--requests", 200).exit_code == 0
-    result = call("results", "compare", "page", "dftl")
-    assert result.exit_code == 2
+        call("sweep", trace, "--ftl", ftl, "--requests", 200)
+    result = call("results", "compare", "page", "dftl", exits=2)
     assert "the bytes of workload.trace" in result.stderr
 
 
-def test_traces_that_were_varied_are_chosen_by_their_paths(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_traces_that_were_varied_are_chosen_by_their_paths(call: Call, tmp_path: Path) -> None:
     paths = [conftest.write_msr(tmp_path / f"{lines}.csv", lines) for lines in (200, 210)]
     vary = ("--vary", f"workload.trace={paths[0]},{paths[1]}")
-    assert call("sweep", paths[0], "--ftl", "page,dftl", *vary).exit_code == 0
+    call("sweep", paths[0], "--ftl", "page,dftl", *vary)
     result = call("results", "compare", *(f"workload.trace={path}" for path in paths))
-    assert result.exit_code == 0, result.output
     assert "2 pairs of points" in result.stderr
-    assert call("results", "compare", "page", "dftl").exit_code == 0
+    call("results", "compare", "page", "dftl")
 
 
 def test_two_engines_are_not_set_against_each_other_unasked(tmp_path: Path) -> None:
@@ -198,27 +191,25 @@ def test_two_engines_are_not_set_against_each_other_unasked(tmp_path: Path) -> N
         comparison.compare(*sides)
 
 
-def test_a_point_is_found_by_what_it_is_whoever_ran_it(call: Callable[..., Result]) -> None:
+def test_a_point_is_found_by_what_it_is_whoever_ran_it(call: Call) -> None:
     """The first sweep has `dftl:cmt=16KiB`; the second finds it while varying `dftl.cmt`."""
     call("sweep", "fin1", "--ftl", "dftl:cmt=16KiB", *SMALL)
     assert "1 were in" in call("sweep", "fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", *SMALL).stderr
     for before in ("dftl.cmt=16KiB", "dftl.cmt=16384B", "dftl:cmt=16KiB"):
         result = call("results", "compare", before, "dftl.cmt=64KiB")
-        assert result.exit_code == 0, result.output
         assert "64KiB" in result.stdout
 
 
-def test_what_was_paired_and_left_out_is_said(filled: Path, call: Callable[..., Result]) -> None:
+def test_what_was_paired_and_left_out_is_said(filled: Path, call: Call) -> None:
     result = call("results", "compare", "page,seed=1", "dftl", "--store", filled)
     assert "2 pairs of points, 1 seed in each" in result.stderr
     assert "skipped, with no matching point on the other side: 4 of dftl" in result.stderr
 
 
-def test_points_that_differ_unseen_are_not_mixed(tmp_path: Path, call: Callable[..., Result]) -> None:
+def test_points_that_differ_unseen_are_not_mixed(tmp_path: Path, call: Call) -> None:
     for requests in (500, 600):
         call("sweep", "fin1", "--ftl", "page,dftl", "--requests", requests, "--addresses", "dense")
-    result = call("results", "compare", "page", "dftl")
-    assert result.exit_code == 2
+    result = call("results", "compare", "page", "dftl", exits=2)
     assert "workload.requests" in result.stderr
     assert (tmp_path / stores.DEFAULT).is_dir()
 
@@ -237,13 +228,13 @@ def test_points_of_two_engines_are_not_mixed(tmp_path: Path) -> None:
     assert {change.verdict for change in pairs[0].changes} == {SAME}
 
 
-def test_a_store_is_listed(filled: Path, call: Callable[..., Result]) -> None:
+def test_a_store_is_listed(filled: Path, call: Call) -> None:
     result = call("results", "list", "--store", filled)
     assert result.stdout.count("done") == result.stdout.count("refused") == 9
     assert "18 points" in result.stderr
 
 
-def test_a_store_is_listed_in_part(filled: Path, call: Callable[..., Result]) -> None:
+def test_a_store_is_listed_in_part(filled: Path, call: Call) -> None:
     rows = list(Store(filled).rows())
     labels = sorted({row["label"] for row in rows})
     mine = call("results", "list", "--store", filled, "--ftl", labels[0])
@@ -256,11 +247,10 @@ def test_a_store_is_listed_in_part(filled: Path, call: Callable[..., Result]) ->
     assert "refused" not in done.stdout
     same = call("results", "list", "--store", filled, "--workload", f"somewhere/{rows[0]['workload']}")
     assert "18 of 18 points" in same.stderr
-    none = call("results", "list", "--store", filled, "--ftl", "nosuch")
-    assert none.exit_code == 2
+    none = call("results", "list", "--store", filled, "--ftl", "nosuch", exits=2)
     assert "--ftl nosuch: none of the 18 points" in " ".join(none.stderr.split())
     assert "no state of a point" in " ".join(
-        call("results", "list", "--store", filled, "--state", "good").stderr.split()
+        call("results", "list", "--store", filled, "--state", "good", exits=2).stderr.split()
     )
 
 
@@ -271,13 +261,12 @@ def test_keys_are_listed_however_narrow_the_terminal_is(width: str, filled: Path
     assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
 
 
-def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Call, tmp_path: Path) -> None:
     assert "1 point: 0 were in" in call("sweep", "fin1", "--ftl", "page", *SMALL).stderr
     points = tmp_path / stores.DEFAULT / "points"
     (points / "x.parquet").write_bytes(b"PAR1")
     os.mkfifo(points / "y.parquet")
-    result = call("results", "list")
-    assert result.exit_code == 2
+    result = call("results", "list", exits=2)
     assert "done" in result.stdout
     assert "1 point in" in result.stderr
     text = " ".join(result.stderr.split())
@@ -287,10 +276,9 @@ def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Callable[..., 
         Store(points.parent).rows(["y"])
 
 
-def test_a_point_is_shown_whole(filled: Path, call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_point_is_shown_whole(filled: Path, call: Call, tmp_path: Path) -> None:
     row = next(row for row in Store(filled).rows() if row["state"] == "done")
     result = call("results", "show", row["key"][:12], "--store", filled, "--report", "r.html")
-    assert result.exit_code == 0
     assert "Response times" in result.stdout
     assert (tmp_path / "r.html").stat().st_size > 100_000
     failed = next(row for row in Store(filled).rows() if row["state"] != "done")
@@ -298,8 +286,8 @@ def test_a_point_is_shown_whole(filled: Path, call: Callable[..., Result], tmp_p
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_store_is_exported(suffix: str, filled: Path, call: Callable[..., Result], tmp_path: Path) -> None:
-    assert call("results", "export", f"out.{suffix}", "--store", filled).exit_code == 0
+def test_a_store_is_exported(suffix: str, filled: Path, call: Call, tmp_path: Path) -> None:
+    call("results", "export", f"out.{suffix}", "--store", filled)
     frame = (pl.read_csv if suffix == "csv" else pl.read_parquet)(tmp_path / f"out.{suffix}")
     assert len(frame) == 18
     assert set(frame["dftl.cmt"].drop_nulls()) == {"16KiB", "256KiB"}
@@ -336,17 +324,14 @@ def test_a_point_of_an_older_ftlkit_is_read(filled: Path, tmp_path: Path) -> Non
         (["export", "no/x.csv", "--store", "empty"], ["does not exist"]),
     ],
 )
-def test_bad_stores_are_answered(
-    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_bad_stores_are_answered(arguments: list[str], words: list[str], call: Call, tmp_path: Path) -> None:
     for name, mark in (("plain", None), ("later", '{"ftlkit_store": 9}'), ("broken", "{")):
         (tmp_path / name).mkdir()
         if mark is not None:
             (tmp_path / name / "ftlkit-store.json").write_text(mark)
     Store(tmp_path / "empty", create=True)
     (Store(tmp_path / "torn", create=True).path / "points" / "x.parquet").write_bytes(b"PAR1")
-    result = call("results", *arguments)
-    assert result.exit_code == 2, result.output
+    result = call("results", *arguments, exits=2)
     for word in words:
         assert word in " ".join(result.stderr.split())
 
@@ -370,17 +355,16 @@ def same(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     ],
 )
 def test_a_damaged_point_is_named_and_run_again(
-    changed: dict[str, object], word: str, call: Callable[..., Result], tmp_path: Path
+    changed: dict[str, object], word: str, call: Call, tmp_path: Path
 ) -> None:
     sweep = ("sweep", "fin1", "--ftl", "page", *SMALL)
-    assert call(*sweep).exit_code == 0
+    call(*sweep)
     store = Store(tmp_path / stores.DEFAULT)
     row = store.rows()[0]
     frame = pl.DataFrame([row | changed], schema=stores.kinds())
     frame.write_parquet(store.path / "points" / f"{row['key']}.parquet")
     arguments = ("show", row["key"]) if "document" in changed else ("compare", "page", "page")
-    result = call("results", *arguments)
-    assert result.exit_code == 2, result.output
+    result = call("results", *arguments, exits=2)
     assert word in result.stderr
     assert "Remove it" in result.stderr
     if "study" not in changed:
@@ -389,7 +373,7 @@ def test_a_damaged_point_is_named_and_run_again(
         assert same(store.rows()) == same([row])
 
 
-def test_a_torn_point_does_not_stop_the_sweep_that_needs_it(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_torn_point_does_not_stop_the_sweep_that_needs_it(call: Call, tmp_path: Path) -> None:
     sweep = ("sweep", "fin1", "--ftl", "page,dftl", *SMALL)
     call(*sweep)
     store = Store(tmp_path / stores.DEFAULT)
@@ -397,19 +381,17 @@ def test_a_torn_point_does_not_stop_the_sweep_that_needs_it(call: Callable[..., 
     torn = store.path / "points" / f"{rows[0]['key']}.parquet"
     torn.write_bytes(torn.read_bytes()[:-100])
     result = call(*sweep)
-    assert result.exit_code == 0, result.output
     assert f"run again, since their files in ftlkit-results were damaged: {rows[0]['key']}" in result.stderr
     assert "2 points: 1 were in" in result.stderr
     assert same(store.rows()) == same(rows)
 
 
 @pytest.mark.parametrize("lost", ["begun", "points"])
-def test_a_store_without_one_of_its_folders_is_used(lost: str, call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_store_without_one_of_its_folders_is_used(lost: str, call: Call, tmp_path: Path) -> None:
     store = Store(tmp_path / stores.DEFAULT, create=True)
     (store.path / lost).rmdir()
-    assert call("results", "list").exit_code == 0
-    result = call("sweep", "fin1", "--ftl", "page", *SMALL)
-    assert result.exit_code == 0, result.output
+    call("results", "list")
+    call("sweep", "fin1", "--ftl", "page", *SMALL)
     assert len(store.rows()) == 1
 
 
@@ -424,13 +406,13 @@ def test_what_killed_writers_began_is_removed_and_no_folder(tmp_path: Path) -> N
     assert sorted(path.name for path in (store.path / "begun").iterdir()) == ["folder", "new"]
 
 
-def test_no_output_overwrites_what_was_read(call: Callable[..., Result], tmp_path: Path, msr: Path) -> None:
+def test_no_output_overwrites_what_was_read(call: Call, tmp_path: Path, msr: Path) -> None:
     """The study, a trace that is varied, and the files of a store."""
     (tmp_path / "st.toml").write_text(
         "[workload]\npreset = 'fin1'\nrequests = 500\naddresses = 'dense'\n[[ftl]]\nname = 'page'\n"
     )
     other = conftest.write_msr(tmp_path / "v2.csv", 150)
-    assert call("sweep", "st.toml").exit_code == 0
+    call("sweep", "st.toml")
     point = next((tmp_path / stores.DEFAULT / "points").iterdir())
     vary = ("--vary", f"workload.trace={msr},{other}")
     attempts = {
@@ -447,14 +429,12 @@ def test_no_output_overwrites_what_was_read(call: Callable[..., Result], tmp_pat
     more = [("results", "show", point.stem, "--report", point), ("curve", "spare", "fin1", "--report", point)]
     before = {path: path.read_bytes() for path in attempts}
     for arguments in (*attempts.values(), *more):
-        result = call(*arguments)
-        assert result.exit_code == 2, result.output
+        result = call(*arguments, exits=2)
         assert "an output would overwrite it" in result.stderr
     assert before == {path: path.read_bytes() for path in attempts}
     beside = point.with_name("new.csv")
-    assert call("results", "export", beside).exit_code == 2
-    result = call("sweep", "st.toml", "--store", "fresh", "--report", "fresh")
-    assert result.exit_code == 2
+    call("results", "export", beside, exits=2)
+    call("sweep", "st.toml", "--store", "fresh", "--report", "fresh", exits=2)
     assert not (tmp_path / "fresh").exists()
 
 

@@ -7,15 +7,15 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
 import conftest
 import ftlkit as fk
+from conftest import Call, Start
 from ftlkit import _native
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import LOST
@@ -303,7 +303,7 @@ def test_an_error_of_ours_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None
         next(Local(1).run([Job(0, STUDY, None)]))
 
 
-def test_two_sweeps_may_share_a_store(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_two_sweeps_may_share_a_store(start: Start, tmp_path: Path) -> None:
     both = [start("sweep", *POINTS.split()) for _ in range(2)]
     for process in both:
         assert process.wait(60) == 0, process.stderr and process.stderr.read()
@@ -312,7 +312,7 @@ def test_two_sweeps_may_share_a_store(start: Callable[..., subprocess.Popen[str]
     assert list((store.path / "begun").iterdir()) == []
 
 
-def long_sweep(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> tuple[subprocess.Popen[str], Store]:
+def long_sweep(start: Start, tmp_path: Path) -> tuple[subprocess.Popen[str], Store]:
     """A sweep of forty points, and its store when some of them are there."""
     process = start("sweep", *LONG.split())
     until = time.monotonic() + 60
@@ -327,7 +327,7 @@ def long_sweep(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> t
 
 
 @pytest.mark.full
-def test_a_killed_sweep_is_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_a_killed_sweep_is_resumed(start: Start, tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
     process.kill()
     process.wait()
@@ -342,7 +342,7 @@ def test_a_killed_sweep_is_resumed(start: Callable[..., subprocess.Popen[str]], 
         assert (store.path / "points" / f"{name}.parquet").stat().st_mtime_ns == written
 
 
-def test_the_workers_of_a_killed_sweep_end(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_the_workers_of_a_killed_sweep_end(start: Start, tmp_path: Path) -> None:
     process, _ = long_sweep(start, tmp_path)
     workers = children(process.pid)
     assert workers
@@ -382,15 +382,14 @@ def test_a_refused_point_is_called_as_it_was_asked(tmp_path: Path) -> None:
     assert not any('"0"' in error or '"1"' in error for error in refused)
 
 
-def test_errors_and_help_are_printed_as_they_are(call: Callable[..., Result]) -> None:
-    result = call("sweep", "fin1", "--ftl", "page", "--vary", "run.skip=1..1e9:+1:+1")
+def test_errors_and_help_are_printed_as_they_are(call: Call) -> None:
+    result = call("sweep", "fin1", "--ftl", "page", "--vary", "run.skip=1..1e9:+1:+1", exits=2)
     assert ":+1:+1" in result.stderr
     assert "pip install 'ftlkit[ray]'" in " ".join(call("sweep", "--help").stdout.replace("│", " ").split())
 
 
-def test_it_is_printed_what_points_were_run_on(call: Callable[..., Result], msr: Path, tmp_path: Path) -> None:
+def test_it_is_printed_what_points_were_run_on(call: Call, msr: Path, tmp_path: Path) -> None:
     result = call("sweep", msr, "--ftl", "page,dftl", "--seeds", 2, "--store", tmp_path / "store")
-    assert result.exit_code == 0, result.output
     compared = call("compare", msr, "--ftl", "page,dftl")
     text, same = (" ".join(completed.stdout.split()) for completed in (result, compared))
     device = same[: same.index("; capacity auto")]
@@ -401,7 +400,7 @@ def test_it_is_printed_what_points_were_run_on(call: Callable[..., Result], msr:
     assert ", guessed" not in call("sweep", msr, "--ftl", "page", "--format", "msr", "--device", "slc-small").stdout
 
 
-def test_ctrl_c_keeps_what_is_finished(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_finished(start: Start, tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
@@ -425,18 +424,15 @@ def _state(process: int) -> list[str]:
         return []
 
 
-def test_points_at_once_keep_to_the_memory_limit_together(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_points_at_once_keep_to_the_memory_limit_together(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two take more than the limit, one does not; so does one of two on one worker."""
     monkeypatch.setattr("ftlkit._util.at_once.cores", lambda: 2)
     limited = ["fin1", "--requests", 500, "--addresses", "dense", "--set", "run.memory_limit=300KiB"]
-    refused = call("sweep", *limited, "--ftl", "page,dftl", "--threads", 2)
-    assert refused.exit_code == 2, refused.output
+    refused = call("sweep", *limited, "--ftl", "page,dftl", "--threads", 2, exits=2)
     for word in ("2 runs at once", "run.memory_limit allows 300.0 KiB", "run fewer at once (threads)"):
         assert word in " ".join(refused.stderr.split()), refused.stderr
-    assert call("sweep", *limited, "--ftl", "page,dftl", "--threads", 1).exit_code == 0
-    assert call("sweep", *limited, "--ftl", "page", "--threads", 2).exit_code == 0
+    call("sweep", *limited, "--ftl", "page,dftl", "--threads", 1)
+    call("sweep", *limited, "--ftl", "page", "--threads", 2)
 
 
 def test_a_limit_that_is_stated_is_shared_while_points_run() -> None:
@@ -477,13 +473,10 @@ def test_a_limit_that_is_stated_is_shared_while_points_run() -> None:
         (["--store", "/proc/store"], ["cannot make a store at /proc/store"]),
     ],
 )
-def test_bad_input_is_answered(
-    arguments: list[str], words: list[str], call: Callable[..., Result], tmp_path: Path
-) -> None:
+def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Call, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "other").touch()
-    result = call("sweep", "fin1", "--ftl", "page,dftl", "--requests", 500, "--addresses", "dense", *arguments)
-    assert result.exit_code == 2, result.output
+    result = call("sweep", "fin1", "--ftl", "page,dftl", "--requests", 500, "--addresses", "dense", *arguments, exits=2)
     for word in words:
         assert word in " ".join(result.stderr.split())
     assert not (tmp_path / stores.DEFAULT).exists()
@@ -506,36 +499,33 @@ def test_bad_input_is_answered(
         ("[workload]\npreset = 'fin1'", ["no translation layer"]),
     ],
 )
-def test_bad_study_files_are_answered(text: str, words: list[str], call: Callable[..., Result], tmp_path: Path) -> None:
+def test_bad_study_files_are_answered(text: str, words: list[str], call: Call, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
-    result = call("sweep", "study.toml")
-    assert result.exit_code == 2, result.output
+    result = call("sweep", "study.toml", exits=2)
     for word in words:
         assert word in " ".join(result.stderr.split())
 
 
-def test_options_beside_a_study_file_are_refused(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_options_beside_a_study_file_are_refused(call: Call, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text("", encoding="utf-8")
     for more in (["--time-unit", "ms"], ["--ftl", "page"], ["--device", "slc-small"], ["fin1"]):
-        assert call("sweep", "study.toml", *more).exit_code == 2
+        call("sweep", "study.toml", *more, exits=2)
 
 
-def test_a_missing_trace_is_named(call: Callable[..., Result]) -> None:
-    result = call("sweep", "none.csv", "--ftl", "page")
-    assert result.exit_code == 2
+def test_a_missing_trace_is_named(call: Call) -> None:
+    result = call("sweep", "none.csv", "--ftl", "page", exits=2)
     assert "none.csv: no such file" in result.stderr
 
 
-def test_a_report_has_table_charts_and_failures(call: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_report_has_table_charts_and_failures(call: Call, tmp_path: Path) -> None:
     vary = ["--vary", "dftl.cmt=16KiB,64KiB", "--vary", "device.spare=0.1,1.5"]
-    result = call("sweep", *POINTS.split()[:3], *vary, "--requests", 1000, "--addresses", "dense", "--report", "r.html")
-    assert result.exit_code == 0
+    call("sweep", *POINTS.split()[:3], *vary, "--requests", 1000, "--addresses", "dense", "--report", "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "6 points: 3 of 6 runs are done, 3 failed" in html
     assert html.count("<figure") == html.count("data-spec=") >= 2
     assert "device.spare = 1.5" in html
     assert "64KiB" in html
-    assert call("sweep", "fin1", "--report", "no/r.html").exit_code == 2
+    call("sweep", "fin1", "--report", "no/r.html", exits=2)
 
 
 def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
@@ -556,9 +546,7 @@ def test_a_band_holds_the_noise_of_the_seeds(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.environ.get("FTLKIT_LONG"), reason="two hundred points; set FTLKIT_LONG=1")
-def test_two_hundred_points_survive_being_killed_again_and_again(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
-) -> None:
+def test_two_hundred_points_survive_being_killed_again_and_again(start: Start, tmp_path: Path) -> None:
     """Killed after every thirty points or so; stored points stay, and none runs twice."""
     vary = "--vary dftl.cmt=16KiB..256KiB:x2 --vary device.spare=0.07..0.25:+0.02 --seeds 4"
     command = ["sweep", *f"fin1 --ftl dftl --requests 20000 --addresses dense {vary}".split()]

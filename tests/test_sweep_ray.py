@@ -10,14 +10,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
-from conftest import write_msr
+from conftest import Call, Start, write_msr
 from ftlkit.results.store import Store
 
 needs_ray = pytest.mark.skipif(
@@ -110,9 +109,7 @@ def _points(store: Path) -> dict[str, Any]:
 
 
 @needs_ray
-def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
-    cluster: str, start: Callable[..., subprocess.Popen[str]], tmp_path: Path
-) -> None:
+def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(cluster: str, start: Start, tmp_path: Path) -> None:
     write_msr(tmp_path / "t.csv", 30_000)
     process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster, **TOKEN)
     until = time.monotonic() + 120
@@ -130,19 +127,16 @@ def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
 
 
 @needs_ray
-def test_a_cluster_that_is_not_there_is_named(call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_is_not_there_is_named(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"127.0.0.1:{_free_port()}"
-    result = call("sweep", "fin1", "--on", f"ray://{address}")
-    assert (result.exit_code, address in result.stderr) == (2, True)
+    assert address in call("sweep", "fin1", "--on", f"ray://{address}", exits=2).stderr
     monkeypatch.setenv("RAY_ADDRESS", address)
-    result = call("sweep", "fin1", "--on", "ray")
-    assert (result.exit_code, address in result.stderr) == (2, True)
+    assert address in call("sweep", "fin1", "--on", "ray", exits=2).stderr
 
 
-def test_without_ray_it_is_said_how_to_have_it(call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_it_is_said_how_to_have_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    result = call("sweep", "fin1", "--on", "ray")
-    assert result.exit_code == 2
+    result = call("sweep", "fin1", "--on", "ray", exits=2)
     assert "pip install 'ftlkit[ray]'" in result.stderr
 
 
@@ -153,8 +147,7 @@ def test_without_ray_it_is_said_how_to_have_it(call: Callable[..., Result], monk
         (["--on", "ray", "--threads", "2"], ["--threads 2", "cluster"]),
     ],
 )
-def test_places_that_there_are_not(arguments: list[str], words: list[str], call: Callable[..., Result]) -> None:
-    result = call("sweep", "fin1", *arguments)
-    assert result.exit_code == 2
+def test_places_that_there_are_not(arguments: list[str], words: list[str], call: Call) -> None:
+    result = call("sweep", "fin1", *arguments, exits=2)
     for word in words:
         assert word in result.stderr

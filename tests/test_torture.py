@@ -47,7 +47,6 @@ def test_a_moment_of_torture_finds_nothing_and_counts_what_it_tried() -> None:
 
 def test_all_schemes_take_part_by_default(call: Call, tmp_path: Path) -> None:
     done = call("torture", "--minutes", MOMENT / 10, "--swarm", "--json", "t.json")
-    assert done.exit_code == 0, done.output
     assert "nothing found" in done.stdout
     report = json.loads((tmp_path / "t.json").read_text())
     assert [scheme["scheme"] for scheme in report["schemes"]] == [scheme["name"] for scheme in fk.schemes()]
@@ -55,15 +54,13 @@ def test_all_schemes_take_part_by_default(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_finding_ends_with_a_line_that_fails_again(call: Call, tmp_path: Path) -> None:
-    done = call("torture", "--ftl", BUGGY, "--minutes", "1", "--seed", "3", "--json", "t.json")
-    assert done.exit_code == 1, done.output
+    done = call("torture", "--ftl", BUGGY, "--minutes", "1", "--seed", "3", "--json", "t.json", exits=1)
     finding = json.loads((tmp_path / "t.json").read_text())["schemes"][0]["findings"][0]
     assert finding["reproduced"]
     # Which kind of trial finds it first is a matter of time.
     assert re.search(r"breaks promise [34]", finding["message"])
     pasted = next(line for line in done.stdout.splitlines() if line.startswith("ftlkit torture --replay"))
-    again = call(*shlex.split(pasted)[1:])
-    assert again.exit_code == 1
+    again = call(*shlex.split(pasted)[1:], exits=1)
     assert finding["message"] in again.stdout
     befell = re.compile(r"the power was cut at the |could not be (programmed|erased)")
     assert any(befell.search(line) for line in finding["explanation"])
@@ -72,7 +69,6 @@ def test_a_finding_ends_with_a_line_that_fails_again(call: Call, tmp_path: Path)
     # Without its bug, the canary holds what it promises as long as no flash fails.
     line = re.sub(r" faults=\S+", "", finding["replay"].replace("torn-trusted", "none"))
     healthy = call("torture", "--replay", line)
-    assert healthy.exit_code == 0, healthy.output
     assert "passes" in healthy.stdout
 
 
@@ -96,8 +92,7 @@ def test_a_failing_case_is_explained_from_the_flash(call: Call) -> None:
     done = fk.replay(line, explain=True)
     assert done["message"]
     lpn = done["message"].partition("LPN ")[2].split()[0]
-    printed = call("torture", "--replay", line, "--explain")
-    assert printed.exit_code == 1
+    printed = call("torture", "--replay", line, "--explain", exits=1)
     assert (done["explanation"] or "").strip() in printed.stdout
     assert f"LPN {lpn}" in printed.stdout.partition("The page in question:")[2]
     done_with = printed.stdout.partition(f"What was done with LPN {lpn}, in order:")[2]
@@ -109,9 +104,8 @@ def test_a_failing_case_is_explained_from_the_flash(call: Call) -> None:
 
 def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
     done = call(
-        *["torture", "--ftl", "canary:bug=panic", "--geometry", "1x2x1x8x5x512,any,bad:3", "--minutes", "1"],
+        *["torture", "--ftl", "canary:bug=panic", "--geometry", "1x2x1x8x5x512,any,bad:3", "--minutes", "1"], exits=1
     )
-    assert done.exit_code == 1
     assert "geometry=1x2x1x8x5x512,any,bad:3" in done.stdout
 
 
@@ -140,8 +134,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
     ],
 )
 def test_bad_input_is_refused_in_a_paragraph(call: Call, arguments: list[str], words: str) -> None:
-    done = call("torture", *arguments)
-    assert done.exit_code == 2, done.output
+    done = call("torture", *arguments, exits=2)
     assert words in done.stderr
     assert "Traceback" not in done.output
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from typer.testing import Result
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit.report.page import page
 from ftlkit.report.tables import columns
 
@@ -48,10 +46,9 @@ def test_where_nothing_fails_nothing_is_said_of_spares(results: fk.Results) -> N
     assert "spares left" not in [column.name for column in columns(results.document["runs"])]
 
 
-def test_the_command_shows_it_and_succeeds(call: Callable[..., Result]) -> None:
+def test_the_command_shows_it_and_succeeds(call: Call) -> None:
     sets = [f"device.{key}={value}" for key, value in DEVICE.items()]
     settings = [part for setting in [*sets, "device.spare=0.3", "device.endurance=5"] for part in ("--set", setting)]
     workload = ["fin1", "--ftl", "page", "--requests", 50_000, "--addresses", "wrap", "--capacity", "2MiB"]
     done = call("compare", *workload, *settings)
-    assert done.exit_code == 0, done.output
     assert "device is read-only" in done.stdout.replace("\n", " ")
