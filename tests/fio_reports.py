@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import ftlkit as fk
+from ftlkit._util import Json
 from ftlkit.calibration.jobs import job_file
-from ftlkit.results.document import Json
 
 READ_REQUESTS = 8_000
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ftlkit.results.document import FlashTraceFacts, Json
+from ftlkit._util import Json
+from ftlkit.results.document import FlashTraceFacts
 
 RECORDS = ("trimmed", "summary")
 """Roles of pages that hold no data of the host and no map."""

@@ -9,7 +9,7 @@ import pytest
 
 import ftlkit as fk
 from conftest import Call
-from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 UNIT = 512_000
 

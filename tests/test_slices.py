@@ -13,13 +13,13 @@ import pytest
 import ftlkit as fk
 from conftest import Call
 from ftlkit import study
+from ftlkit._util import Json
 from ftlkit.advice.footprints import TB, one_request, ram_per_tb, with_unit
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.query import Query
 from ftlkit.api import catalogue
 from ftlkit.curves import hits
 from ftlkit.models.uniform import greedy
-from ftlkit.results.document import Json
 from ftlkit.results.store import Store
 from ftlkit.study import slices
 from ftlkit.sweeps import plan as plans

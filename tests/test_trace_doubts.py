@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ftlkit as fk
-from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 SECOND = 1_000_000_000
 

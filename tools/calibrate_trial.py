@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from collections.abc import Sequence
 
 from fio_reports import drawn, report
-from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 SHAPES = ((1, 4), (4, 1), (2, 4), (4, 2), (2, 8), (8, 2), (4, 4), (8, 1))
 """Channels and dies per channel."""

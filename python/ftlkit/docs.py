@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.outputs import write as write_file
 from ftlkit.api import catalogue
 from ftlkit.api.catalogue import TITLES
@@ -22,7 +22,6 @@ from ftlkit.results.columns import METRICS, PARTS
 from ftlkit.results.frames import FRAMES
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 
 

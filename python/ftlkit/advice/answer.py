@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice import conditions, life, phrasing, unit_answer
@@ -46,7 +46,6 @@ from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 
 if TYPE_CHECKING:
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.results.document import Json
 
 
 _NAMED = 2

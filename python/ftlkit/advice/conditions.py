@@ -10,7 +10,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.life import is_wide, missing_options
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.query import Query
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.results.document import Json
 
 _WIDER = 1.1
 """From this ratio of span to device on, the span of a densely placed trace is named."""

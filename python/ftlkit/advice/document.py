@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
+from ftlkit._util import Json
 from ftlkit._util.units import typed
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import FRONTS
@@ -14,7 +15,6 @@ from ftlkit.advice.unit_answer import UnitRow, rows
 
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer, StackResult
-    from ftlkit.results.document import Json
 
 
 def document(answer: Answer) -> Json:

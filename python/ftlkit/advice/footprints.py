@@ -11,16 +11,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.study import slices
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 TB = 10**12
 """Bytes by which makers of drives state a capacity."""

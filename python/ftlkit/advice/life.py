@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.report.life import is_own_rate, rate
@@ -23,7 +23,6 @@ from ftlkit.study.device_size import GEOMETRY
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.results.document import Json
 
 ENOUGH_ERASES = 4.0
 """Least erases per block, on average, for a forecast of life (docs/endurance.md)."""

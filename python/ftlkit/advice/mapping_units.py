@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.choice import ranked, ranking
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ftlkit.advice.clock import Clock
     from ftlkit.advice.measure import Measured, Runner
     from ftlkit.advice.space import Space
-    from ftlkit.results.document import Json
     from ftlkit.sweeps.local import Local
 
 UNITS = tuple(4096 << power for power in range(5))

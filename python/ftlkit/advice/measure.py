@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
+from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.footprints import with_unit
@@ -30,7 +31,6 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.store import Store
     from ftlkit.sweeps.local import Local
     from ftlkit.sweeps.traces import Traces

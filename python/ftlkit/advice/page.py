@@ -5,13 +5,13 @@ Its charts show RAM against what it buys, with all trials and the unbeaten front
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from ftlkit._native import __version__
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.advice import confidence, phrasing, search_result, unit_answer
 from ftlkit.advice.answer import Answer, StackResult, goal
 from ftlkit.advice.commands import question
@@ -22,9 +22,6 @@ from ftlkit.report.palette import styles
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def page(answer: Answer) -> str:

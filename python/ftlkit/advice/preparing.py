@@ -12,20 +12,16 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import Silent
 from ftlkit.advice.footprints import one_request, with_blocks
 from ftlkit.advice.life import WIDE
 from ftlkit.advice.query import REFERENCE, Query, duration
 from ftlkit.api import catalogue
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 SHARES = (64, 32, 16)
 """The part of the blocks that is filled: few enough to be done at once, enough for a device.

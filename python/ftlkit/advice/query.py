@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import hint
 from ftlkit._util.sizes import quantity
 from ftlkit.api import catalogue
@@ -16,9 +15,6 @@ from ftlkit.own.references import references
 from ftlkit.study import Options
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 REFERENCE = "page"
 """What every answer is set against: the whole map in RAM."""

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
@@ -36,9 +36,6 @@ from ftlkit.results.store import Store, files
 from ftlkit.study.device_size import GEOMETRY
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 FEW, PATIENCE_S = 10_000, 15.0
 """Where a budget is too short: requests of the one run that is made, and how long that may take."""

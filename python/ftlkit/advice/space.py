@@ -14,14 +14,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from ftlkit._util import Json
 from ftlkit._util.stacks import mapping
 from ftlkit.api import catalogue
 from ftlkit.sweeps import values
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 FLOOR_BYTES = 1 << 10
 """The least RAM that a cache or a buffer is tried with, unless its own least is above."""

@@ -21,6 +21,7 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import write
 from ftlkit._util.units import typed
@@ -31,7 +32,6 @@ from ftlkit.sweeps.traces import scratch
 if TYPE_CHECKING:
     from ftlkit.advice.answer import Answer
     from ftlkit.report.chart import Chart
-    from ftlkit.results.document import Json
 
 
 class Advice:

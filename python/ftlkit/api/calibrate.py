@@ -11,20 +11,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.calibration import FitOptions, wording
 from ftlkit.calibration.calibration import Calibration, Question, calibrated
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 class CalibratedDevice:

@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit.study import one_line
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def schemes() -> list[Json]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._util import Json
 from ftlkit._util.at_once import at_once
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.options import typed_kwargs
@@ -24,7 +25,7 @@ from ftlkit.api import ticks
 from ftlkit.report.results import Results
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json
+    from ftlkit.results.document import Document
 
 
 @typed_kwargs(study.Options)

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ftlkit._util import Json
 from ftlkit._util.sizes import drive_bytes
 from ftlkit.drive.counters import read
 from ftlkit.drive.life import Life, Range, between
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def drive_life(before: str | Path, after: str | Path, *, capacity: str | None = None, tbw: str | None = None) -> Json:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.native_call import asked
 from ftlkit.api.compare import compare
 
 if TYPE_CHECKING:
     from ftlkit._util.progress import Watcher
-    from ftlkit.results.document import Json
 
 STACKS = ("page", "page+lru:ram=256KiB", "dftl:cmt=16KiB", "fast", "adapt", "treeftl")
 """All maps in RAM, a write buffer, a small map cache, merges, a log that adapts, data in RAM."""

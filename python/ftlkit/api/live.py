@@ -11,20 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
+from ftlkit._util import Json
 from ftlkit._util.options import Option, typed_kwargs
 from ftlkit._util.outputs import check_writable
 from ftlkit.api.native_handle import Running
 from ftlkit.own.images import keep, register_parts
 from ftlkit.own.references import references
 from ftlkit.study.builder import check_seed
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def create_image(

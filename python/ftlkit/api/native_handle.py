@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
+from ftlkit._util import Json
+
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from ftlkit.results.document import Json
 
 
 class Native(Protocol):

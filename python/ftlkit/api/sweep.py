@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.options import typed_kwargs
@@ -27,7 +28,6 @@ from ftlkit.sweeps.traces import scratch
 
 if TYPE_CHECKING:
     from ftlkit.report.chart import Chart
-    from ftlkit.results.document import Json
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 

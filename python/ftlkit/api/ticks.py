@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ftlkit._util import Json
 from ftlkit.report.load import arrives_in_steps
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json
+    from ftlkit.results.document import Document
 
 COMPARED = 20_000
 """Requests that are served both ways, at most: seconds of work at the usual rate."""

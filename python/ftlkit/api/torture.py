@@ -14,21 +14,19 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.at_once import at_once
 from ftlkit._util.native_call import Interrupted, watched
 from ftlkit._util.options import Option, typed_kwargs
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.own.plugins import plugins
 from ftlkit.study.options import SEED
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 ALL = "all"
 

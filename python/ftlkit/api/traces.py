@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.native_call import asked
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import replacing
@@ -21,7 +22,6 @@ from ftlkit.study.builder import check_seed
 
 if TYPE_CHECKING:
     from ftlkit._util.progress import Watcher
-    from ftlkit.results.document import Json
 
 
 @typed_kwargs(study.TraceOptions)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.lookup import hint, several
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent, Watcher
@@ -31,9 +32,6 @@ from ftlkit.calibration.points import (
 )
 from ftlkit.calibration.profile import Profile
 from ftlkit.calibration.shapes import Choice, chosen
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 TIMES = ("read_latency", "program_latency", "erase_latency", "transfer_latency", "link_latency", "controller_latency")
 

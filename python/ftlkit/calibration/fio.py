@@ -11,12 +11,9 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 DIRECTIONS = {
     "read": "read",

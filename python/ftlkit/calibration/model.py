@@ -16,16 +16,13 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
 from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, READ, STEADY, TRIMMED, Point, served
 from ftlkit.models.uniform import greedy
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 Values = dict[str, float]
 """Parameters by name: times in nanoseconds, `link_ns_per_byte`, and `spare` as a share."""

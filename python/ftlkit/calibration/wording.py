@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.calibration.certainty import ABSENT, ASSUMED, GIVEN, Parameter, middle
 from ftlkit.calibration.model import table
@@ -15,7 +15,6 @@ from ftlkit.calibration.points import AMPLIFICATION, LATENCY, LOAD, Point
 
 if TYPE_CHECKING:
     from ftlkit.calibration.calibration import Calibration
-    from ftlkit.results.document import Json
 
 _KEYS = {"link_ns_per_byte": "link_bandwidth"}
 """What parameters are called in a `[device]` table, if not by their own names."""

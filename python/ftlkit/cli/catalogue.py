@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import _native, study
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import known
 from ftlkit.api import catalogue
 from ftlkit.cli.shell import OUT, print_facts, table
@@ -20,9 +20,6 @@ from ftlkit.own.plugins import plugins
 from ftlkit.study import one_line
 from ftlkit.study.device_size import device_bytes
 from ftlkit.study.device_size import spare as spare_of
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 _CELLS = re.compile(r"\b[MTQ]LC\b")
 

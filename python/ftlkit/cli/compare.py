@@ -12,7 +12,7 @@ import typer
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable, write
 from ftlkit.api import catalogue
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ftlkit.report.results import Results
-    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import typer
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.api import live
 from ftlkit.cli import options
@@ -21,7 +21,6 @@ from ftlkit.cli.shell import FOUND, OUT, Command, Group, print_facts, print_json
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ftlkit.results.document import Json
 
 image = typer.Typer(cls=Group, help="Make, describe and check flash images.", no_args_is_help=True)
 

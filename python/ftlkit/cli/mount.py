@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.api import mount as mounting
 from ftlkit.cli import options
 from ftlkit.cli.live import POLL_S, Image, Stopping, check_latency
 from ftlkit.cli.shell import say
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 @options.with_options(of=mounting.MountOptions)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 import typer
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.lookup import refuse_unknown, several
 from ftlkit._util.outputs import check_pages, check_writable
 from ftlkit.cli import options
@@ -22,9 +23,6 @@ from ftlkit.results.columns import COLUMNS
 from ftlkit.results.point_state import STATES
 from ftlkit.results.store import DEFAULT, PLACE, Store, results, varied
 from ftlkit.sweeps.comparison import BETTER, WORSE, Pair, Selection, compare, in_order, select
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="List, show, compare and export results of sweeps.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ftlkit.report.results import Results
-    from ftlkit.results.document import Json, Run
+    from ftlkit.results.document import Run
 
 _RESPONSES = ("mean", "p50", "p99", "p99_9", "p99_99", "max")
 _CLASS_COLUMNS = ("operations", "service", "waiting", "p50", "p99", "longest")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from ftlkit import study
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.progress import watcher
 from ftlkit.api import traces
@@ -18,9 +18,6 @@ from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, print_facts, print_json, say, table
 from ftlkit.report.look_alike import preset_toml, verdict
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 app = typer.Typer(cls=Group, help="Look into traces, convert and generate them.", no_args_is_help=True)
 

@@ -13,16 +13,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ftlkit import _native, study
 from ftlkit._native import Control, UserError
+from ftlkit._util import Json
 from ftlkit.study import ReadingOptions
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 _READ, _WRITE, _TRIM = 0, 1, 2
 """Operations in the Parquet format of traces."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
 from ftlkit.curves.service import LOAD, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
@@ -18,7 +18,6 @@ from ftlkit.sweeps.summary import text
 if TYPE_CHECKING:
     from ftlkit.curves.accesses import Accesses
     from ftlkit.curves.cache import Curve
-    from ftlkit.results.document import Json
 
 BEHIND = "falls behind"
 """In place of response times past saturation."""

@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 
 from ftlkit import study
 from ftlkit._native import Control, UserError, __version__
+from ftlkit._util import Json
 from ftlkit._util.native_call import watched
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.progress import Silent, Watcher
@@ -22,7 +23,6 @@ from ftlkit.sweeps import values
 if TYPE_CHECKING:
     from ftlkit.curves.cache import Curve
     from ftlkit.curves.page import Drawing
-    from ftlkit.results.document import Json
 
 _SMALLEST = 1 << 10
 """The smallest default size: no controller has fewer than 128 entries."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ftlkit._native import UserError, __version__
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import write
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ftlkit import study
     from ftlkit._util.progress import Watcher
     from ftlkit.curves.page import Drawing
-    from ftlkit.results.document import Json
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 

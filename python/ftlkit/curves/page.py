@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
+from ftlkit._util import Json
 from ftlkit.report.drawing import sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
@@ -14,7 +15,6 @@ from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel, chart
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 
 

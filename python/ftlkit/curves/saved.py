@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.outputs import write
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from ftlkit.curves.page import Drawing
     from ftlkit.report.chart import Chart
-    from ftlkit.results.document import Json
 
 
 class Saved(ABC):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.models.uniform import greedy
 from ftlkit.sweeps.summary import groups
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.run import Sweep
 

@@ -12,12 +12,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 DATA_UNIT = 512_000
 """Bytes of a data unit of NVMe."""

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.own.plugins import plugins
 from ftlkit.own.references import Reference, references, register
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def _beside(image: str | Path) -> Path:

@@ -11,13 +11,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.own.registry import KINDS, PARTS, SETTINGS, in_words, registered_name
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")
 """How text names a class: `path/to/mine.py:HotCold` or `package.module:HotCold`.

@@ -15,14 +15,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ftlkit._native import UserError, parse_stack
+from ftlkit._util import Json
 from ftlkit.own.loading import load
 from ftlkit.own.registry import PARTS, SETTINGS, registered, registered_name
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 class Reference(NamedTuple):

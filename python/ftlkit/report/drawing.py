@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.palette import styles
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 
 HEIGHT = 260

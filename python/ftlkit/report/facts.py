@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.results.derived import has_clock
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.keys import keys_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import DeviceFacts, Document, Json
+    from ftlkit.results.document import DeviceFacts, Document
 
 
 def workload(document: Document, article: str = "a") -> str:

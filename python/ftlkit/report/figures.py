@@ -11,13 +11,12 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 from markupsafe import Markup
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report import charts, wear_charts
 from ftlkit.report.drawing import DURATION, NUMBER, SHARE, SIZE, AnyChart, folded_labels, over_time
 from ftlkit.report.palette import CAUSE_COLOURS
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 
 STILL_WIDTH = 560

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.cautions import STEPS, more
 from ftlkit.report.load import is_overloaded, written_between
 from ftlkit.report.rules import listed
@@ -18,7 +18,7 @@ from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json, Lifetime, Run
+    from ftlkit.results.document import Document, Lifetime, Run
 
 COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "life at that rate", "erases")
 """Headings of the cells of `rows`: bytes written by then, the final estimate, the run's erases."""

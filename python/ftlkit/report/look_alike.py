@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.study import toml
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 _FIGURES = {
     "rewritten_percent": "pages rewritten, %",

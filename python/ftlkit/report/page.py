@@ -17,7 +17,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup, escape
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report import facts, figures, life, tables, wear_charts
 from ftlkit.report.causes import cause_name
 from ftlkit.report.palette import CAUSE_COLOURS, styles
@@ -26,7 +26,6 @@ from ftlkit.results.columns import METRICS
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.outcome import Outcome
 
 

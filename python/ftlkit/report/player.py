@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.units import LATEST
 from ftlkit.report import facts
@@ -23,7 +23,7 @@ from ftlkit.report.page import template
 from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import FlashTraceFacts, Json
+    from ftlkit.results.document import FlashTraceFacts
 
 SCRIPTS = ("recording", "flash", "schedule", "words", "grid", "player")
 """The parts of the script, each after those that it uses."""

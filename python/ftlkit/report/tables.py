@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.causes import cause_name
 from ftlkit.results.columns import COLUMNS, METRICS, TAIL
 from ftlkit.results.derived import CLASSES, buffer_ram, has_clock, program_buffer, waiting
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json, Run
+    from ftlkit.results.document import Run
     from ftlkit.results.outcome import Outcome
 
 

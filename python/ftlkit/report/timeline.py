@@ -16,7 +16,7 @@ import polars as pl
 from markupsafe import Markup
 
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report import facts
 from ftlkit.report.causes import cause_name
 from ftlkit.report.drawing import DURATION, AnyChart, sized
@@ -27,7 +27,7 @@ from ftlkit.report.rules import listed
 from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Document, Json, Run, TimelineFacts
+    from ftlkit.results.document import Document, Run, TimelineFacts
 
 LANE = 22
 """Height of a lane in pixels."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.drawing import (
     BAR,
     DURATION,
@@ -26,7 +26,7 @@ from ftlkit.report.palette import WEAR_COLOURS
 from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json, WearMap
+    from ftlkit.results.document import WearMap
 
 LINE_CELLS = 64
 """Cells of a line of the wear map at most: 1024 cells make 16 to 40 lines per run."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.reproduce.measures import MEASURES
 from ftlkit.reproduce.shorthand import over
 
 if TYPE_CHECKING:
     from ftlkit.reproduce.points import Point
-    from ftlkit.results.document import Json
 
 KINDS = {
     "measured": "a run decides it, and it can fail",

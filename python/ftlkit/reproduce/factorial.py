@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 
 if TYPE_CHECKING:
     from ftlkit.reproduce.points import Point
-    from ftlkit.results.document import Json
 
 MOST = 3
 """Most mechanisms: each more doubles the runs."""

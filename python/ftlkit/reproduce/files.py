@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import traces
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
-
 
 SCALED = ("operations", "files", "volume_bytes", "interval")
 """What `scale` multiplies: on a device that shrinks along, blocks are erased as often as before."""

@@ -6,13 +6,10 @@ import itertools
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.reproduce.points import Point, column, distribution, over_time
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from ftlkit._native import UserError, __version__
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import styles
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from ftlkit.reproduce.plan import FigurePlan, Plan
-    from ftlkit.results.document import Json
 
 
 def page(

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.reproduce.claims import Claim, with_defaults
 from ftlkit.reproduce.factorial import FactorialPlan
 from ftlkit.reproduce.shorthand import written_out
 from ftlkit.study import tomllib
 from ftlkit.sweeps.plan import combinations
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.report.load import is_overloaded
 from ftlkit.results.columns import METRICS
 from ftlkit.results.derived import latencies, require_clock
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json, Run
+    from ftlkit.results.document import Run
 
 
 @dataclass(frozen=True)

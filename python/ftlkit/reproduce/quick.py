@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api.traces import trace_info
 from ftlkit.reproduce.runs import absent_points, asked_for, planned, study_of
@@ -20,7 +21,6 @@ from ftlkit.sweeps.plan import UNNAMED, taken
 if TYPE_CHECKING:
     from ftlkit.reproduce.plan import Plan, Sweep
     from ftlkit.reproduce.points import Point
-    from ftlkit.results.document import Json
 
 BUDGET_S = 600.0
 """Estimated seconds of one core: half of ten minutes on two, since runs differ from estimates."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import models
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api.traces import trace_info
 from ftlkit.reproduce.files import Recordings, later_half
@@ -26,7 +27,7 @@ from ftlkit.sweeps.traces import Traces, scratch
 if TYPE_CHECKING:
     from ftlkit.reproduce.claims import Claim
     from ftlkit.reproduce.plan import Plan, Sweep
-    from ftlkit.results.document import Json, Run
+    from ftlkit.results.document import Run
     from ftlkit.results.store import Store
     from ftlkit.sweeps.run import Prepared
     from ftlkit.sweeps.work import Executor

@@ -6,13 +6,11 @@ This is all of it; what comes out has every table in full.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.sweeps.plan import combinations
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 
 def written_out(table: Json) -> Json:

@@ -12,8 +12,6 @@ from typing import Any, TypedDict
 
 from typing_extensions import NotRequired
 
-Json = dict[str, Any]
-
 
 class ReadLife(TypedDict):
     """What the host reads until blocks have worn out on the average, if refreshing goes on at

@@ -11,13 +11,10 @@ import json
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit._util.outputs import write
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 HEAD = '''\
 """The types of saved results: one JSON document a study, as the simulator writes it.
@@ -33,8 +30,6 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from typing_extensions import NotRequired
-
-Json = dict[str, Any]
 '''
 
 ABSENT = {

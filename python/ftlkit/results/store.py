@@ -16,18 +16,16 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.outputs import mode
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 from ftlkit.results.point_state import DONE, STATES
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 DEFAULT = Path("ftlkit-results")
 """Where sweeps keep their points if nothing else is said."""

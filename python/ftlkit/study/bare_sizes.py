@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.study.keys import kind_of
 from ftlkit.study.options import SECTIONS
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 _LETTER = re.compile(r".*[0-9][kmgt]", re.IGNORECASE)
 

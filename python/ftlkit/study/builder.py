@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import Control, UserError, parse_stack, schemes, workload_presets
+from ftlkit._util import Json
 from ftlkit._util.lookup import hint, known
 from ftlkit._util.trace_files import STANDARD_INPUT, standard_input, trace_files
 from ftlkit.own.loading import resolved, settled
@@ -28,9 +29,6 @@ from ftlkit.study.device_size import fills_in_order
 from ftlkit.study.keys import KIND_OF, SECTION_OF
 from ftlkit.study.options import SECTIONS, TRACE_KEYS, DeviceChoice, FtlChoice, Options, TraceOptions, WorkloadChoice
 from ftlkit.study.toml import load
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 MOST_SEED = 2**63 - 1
 """The largest seed: the largest whole number of TOML, and of the column `seed` of a store."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit._util.sizes import quantity
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane", "pages_per_block")
 """Keys whose product is the pages of a device; without the last its blocks."""

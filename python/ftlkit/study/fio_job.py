@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 ARRIVALS = {"poisson": {"mean_gap": "100us"}}
 """When requests come where a load is offered; a closed loop does not wait for them."""

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.trace_files import trace_files
 from ftlkit.study import fio_job, slices
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 BS, SPAN, THETA = 4096, 1 << 30, 0.99
 """Bytes of a request and of the span, and the exponent of a popularity, where nothing says them."""

@@ -6,13 +6,10 @@ A slice is a smaller device that stands for the whole (docs/device.md).
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
+from ftlkit._util import Json
 
 
 def chosen(device: Json) -> Json:

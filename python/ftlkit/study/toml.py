@@ -6,16 +6,14 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
 from ftlkit._native import UserError, parse_study_toml
+from ftlkit._util import Json
 from ftlkit.own.loading import placed
 from ftlkit.own.references import study_as_typed
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 """By name: type checkers know the oldest Python's module, which later ones lack."""

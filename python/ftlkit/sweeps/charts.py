@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.report.chart import Chart
 from ftlkit.report.drawing import LOG_FROM, log_axis, sized
 from ftlkit.report.figures import page_spec, still
@@ -23,7 +23,6 @@ from ftlkit.results.columns import COLUMNS
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.summary import Group

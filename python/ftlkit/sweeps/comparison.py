@@ -15,11 +15,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import UserError
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import hint
 from ftlkit.results.metric import HIGHER, Metric
 from ftlkit.results.noise import LITTLE, Estimate, estimate
@@ -27,9 +26,6 @@ from ftlkit.results.store import Store, named, varied
 from ftlkit.sweeps import identity
 from ftlkit.sweeps.summary import shown
 from ftlkit.sweeps.values import measure, order, plain
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 BETTER, WORSE, SAME, UNSEEN, UNKNOWN = "better", "worse", "same", "no difference seen", "one seed"
 """Verdicts on a change; the last one if there is no error estimate."""

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.results.store import varied
 from ftlkit.sweeps.values import measure
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 PLACE = ("device", "workload", "ftl")
 """What a sweep gives names to."""

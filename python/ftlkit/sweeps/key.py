@@ -10,14 +10,11 @@ import functools
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError, __version__
+from ftlkit._util import Json
 from ftlkit._util.trace_files import trace_files
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 DIGITS = 32
 """Of a key: 128 bits, so that two points of any number of sweeps do not meet."""

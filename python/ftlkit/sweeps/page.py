@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
+from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit.report.page import template
 from ftlkit.results.store import named
@@ -16,7 +17,6 @@ from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import Group, groups, shown, text
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
     from ftlkit.results.noise import Estimate
     from ftlkit.sweeps.plan import Plan

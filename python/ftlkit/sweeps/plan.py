@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.references import references
 from ftlkit.study import one_line
@@ -28,7 +29,6 @@ from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.sweeps.values import Axis
 
 

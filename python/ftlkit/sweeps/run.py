@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import Control, UserError
+from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.progress import Silent, State, Watcher
 from ftlkit.own.references import code, references
@@ -31,7 +32,6 @@ from ftlkit.sweeps.traces import Traces, as_given, over, scratch
 from ftlkit.sweeps.work import Answer, Executor, Job
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.store import Store
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
 from ftlkit.report.rules import listed, say
@@ -21,7 +22,6 @@ from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import Group, groups, text
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 
 _RANKED_BY = {

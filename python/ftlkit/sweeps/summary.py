@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from ftlkit._util import units
+from ftlkit._util import Json, units
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import Estimate, estimate
 from ftlkit.results.store import varied
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import Json
     from ftlkit.results.metric import Metric
 
 

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit.study import ReadingOptions
 from ftlkit.sweeps import key
 
 if TYPE_CHECKING:
     from ftlkit._native import Control
-    from ftlkit.results.document import Json
 
 
 _READING = tuple(ReadingOptions.__annotations__)

@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count, takewhile
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
+from ftlkit._util import Json
 from ftlkit.study.keys import kind_of
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 _SCALES = tuple({name: scale for name, scale in kind if name.isascii()} for kind in _native.units())
 """Units of sizes and of durations: those of a kind are told in each other."""

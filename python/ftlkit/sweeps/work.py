@@ -7,16 +7,14 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ftlkit import _native
 from ftlkit._native import Control, FtlBug, UserError
+from ftlkit._util import Json
 from ftlkit.own.references import Reference, register
 from ftlkit.results.point_state import BUG, DONE, REFUSED
 from ftlkit.sweeps.traces import LaidOut, over
-
-if TYPE_CHECKING:
-    from ftlkit.results.document import Json
 
 TRIES = 3
 """How often a point whose worker dies is begun: too large a point kills each worker."""
