@@ -13,8 +13,6 @@ so nobody compares them.
 It runs the program of the benches' own tests, which it learns from what cargo writes to its input.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -13,8 +13,6 @@ client's reads of 4 KiB wait while another client asks for as much as it can. Ne
 engine, nbdkit and a release build of the module.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ Each figure is measured in processes of their own, in turns, so that a drift of 
 slows both alike.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -6,8 +6,6 @@ The picture of the report in docs/ is made by it, after `make demo`:
 of docs/gallery.md; docs/player.md has the command for its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import json

@@ -1,7 +1,5 @@
 """What the tests share: ways to call the command, small real results, and traces to break."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A served image for tests: made, started as a process of its own, asked, stopped or killed."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

@@ -5,8 +5,6 @@ device of its full size, in the state in which the sections before left it. The 
 form of fio's JSON, with the keys that calibration reads.
 """
 
-from __future__ import annotations
-
 import configparser
 import json
 import math

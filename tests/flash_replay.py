@@ -1,7 +1,5 @@
 """What a trace of flash leaves on every page: a second, plain replay beside the player's script."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from ftlkit._util import Json

@@ -1,7 +1,5 @@
 """A mounted image for tests: made, mounted by a process, unmounted or killed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

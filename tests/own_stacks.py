@@ -1,7 +1,5 @@
 """Stacks with parts of one's own, run on a small device."""
 
-from __future__ import annotations
-
 import pytest
 
 import ftlkit as fk

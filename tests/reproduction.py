@@ -1,7 +1,5 @@
 """A study that takes a moment, and claims over runs with known numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ftlkit import reproduce

@@ -4,8 +4,6 @@ The numbers have the shape of real ones (long tails, a scheme dominated by merge
 misses) and are derived from a seed. Nothing outside the tests uses them.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

@@ -1,7 +1,5 @@
 """Tables on a terminal: long stacks go on in the next line, and no name breaks within a setting."""
 
-from __future__ import annotations
-
 import io
 import re
 

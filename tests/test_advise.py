@@ -1,7 +1,5 @@
 """Advice: what is searched, what is kept, and that every sentence is what runs measured."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

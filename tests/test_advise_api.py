@@ -1,7 +1,5 @@
 """Advice in Python: the same answer as the command's, as frames and files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

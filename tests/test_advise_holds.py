@@ -4,8 +4,6 @@ Figures are few and near each other, so that ties, stacks that fall behind, and 
 measured on the held-out part are frequent.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math

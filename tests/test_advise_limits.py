@@ -1,7 +1,5 @@
 """What advice says of a trace over a wide span: how long filling takes, and dense addresses."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What an answer says beyond its figures: the life, RAM that was searched, a device in use."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How a search spends its time: with a made-up clock and runs, whatever the machine does."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """What an advice says of itself: what decided, what was not measured, how to repeat it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

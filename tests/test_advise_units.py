@@ -1,7 +1,5 @@
 """Advice on drives of today: what the map takes per TB, other mapping units, and which is best."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

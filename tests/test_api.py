@@ -1,7 +1,5 @@
 """The Python API: what it runs, what it returns, and that the same study gives the same results."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

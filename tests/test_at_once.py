@@ -1,7 +1,5 @@
 """How many runs, points or trials go on at once: one meaning of `--threads` for every command."""
 
-from __future__ import annotations
-
 import pytest
 
 import ftlkit as fk

@@ -1,7 +1,5 @@
 """All kinds of pages in a real browser: drawn, quiet, without a network, for mouse and keyboard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

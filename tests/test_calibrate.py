@@ -1,7 +1,5 @@
 """`ftlkit calibrate`: reports are read, points made, and devices fitted, as far as points tell."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

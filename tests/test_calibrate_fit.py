@@ -1,7 +1,5 @@
 """The search, the intervals and the doubts of `ftlkit calibrate`, on a model of a few formulas."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A blind trial: live devices with modelled latency are measured by fio, and fitted unseen."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

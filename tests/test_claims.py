@@ -4,8 +4,6 @@ Workloads are look-alikes of each family, a uniform one, and real traces where t
 loop and closed.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

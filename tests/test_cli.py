@@ -1,7 +1,5 @@
 """The command: what each subcommand prints and writes, in wide, narrow and no terminals."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Runs without a clock: counts as with one, no times, and sentences of what there is."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """The tool that compares event hashes reads the rows of the bench out of its source."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Curves over offered load and queue depth: what is tried, what is said of it, and the commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Curves: one pass gives the hit ratios of separate runs, and models meet their numbers."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

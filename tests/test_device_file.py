@@ -1,7 +1,5 @@
 """`--device FILE.toml`: a device's table from a file, wherever a preset's name is taken."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A drive's counters at two times: figures by own arithmetic, each with its range."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

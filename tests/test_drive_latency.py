@@ -1,7 +1,5 @@
 """The tool that holds ftlkit beside drives under load: its load, and the threads that send it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

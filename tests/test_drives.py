@@ -1,7 +1,5 @@
 """The tool that holds ftlkit beside real drives: some rows, its workloads, and its page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

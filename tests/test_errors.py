@@ -1,7 +1,5 @@
 """Bad input: one paragraph with the next step, exit code 2, no traceback, nothing left."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

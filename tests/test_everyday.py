@@ -1,7 +1,5 @@
 """What people type: everyday units and names, workloads in one line, the line that was meant."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

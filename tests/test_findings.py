@@ -2,8 +2,6 @@
 
 # ruff: noqa: D102 (FTLs are written here as users write them)
 
-from __future__ import annotations
-
 import re
 
 import pytest

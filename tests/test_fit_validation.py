@@ -1,7 +1,5 @@
 """A look-alike's verdict follows from runs of translation layers on the trace and on it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When a flush is answered on a device without a capacitor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Help and catalogues: they name what an option takes and where a scheme comes from."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The package's imports make no circles, those for types and in functions included."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

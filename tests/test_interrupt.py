@@ -1,7 +1,5 @@
 """Ctrl-C: the command stops at once, keeps finished runs, and leaves nothing half-written."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Texts and comments have at most 100 columns; code has the limits of its formatters."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

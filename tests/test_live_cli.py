@@ -1,7 +1,5 @@
 """`ftlkit image | serve | stat | fault`: what a user types, and what comes of it."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal

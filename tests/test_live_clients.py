@@ -1,7 +1,5 @@
 """The clients that people have: each finds its writes again, under every scheme."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

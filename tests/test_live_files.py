@@ -4,8 +4,6 @@ The image becomes a file through nbdfuse, the file a block device through a loop
 mounted. Both need rights that containers often lack; then these tests skip and say which.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -4,8 +4,6 @@ A few seconds in the ordinary suite; ten minutes with FTLKIT_LONG=1, and then th
 fall either.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """TLS: with certificates nothing is served in the clear, nor to strangers to an authority."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The stretches of a series, as cautions compare them."""
 
-from __future__ import annotations
-
 from ftlkit.report.load import fifths, written_between
 
 

@@ -1,7 +1,5 @@
 """The tool that finds values which optimised programs read and never compute."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of metrics against the simulator's output and all that is made from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The papers' models against the papers' tables and numbers worked by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 import ftlkit

@@ -1,7 +1,5 @@
 """`ftlkit mount`: real programs on the files of an image, and its state after a kill."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

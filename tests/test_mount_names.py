@@ -1,7 +1,5 @@
 """Names, numbers and times of mounted files as programs see them, on any volume."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

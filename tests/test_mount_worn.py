@@ -1,7 +1,5 @@
 """Flash wears out under a mounted volume: accepted writes are kept, or reported lost."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

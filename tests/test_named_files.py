@@ -1,7 +1,5 @@
 """The pages for contributors name files, programs and types of the sources that exist."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The compiled module, its stub and the package agree: all names are typed and used."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

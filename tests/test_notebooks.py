@@ -3,8 +3,6 @@
 Cells run here one after the other in one namespace, without a kernel of Jupyter.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator

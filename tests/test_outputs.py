@@ -1,7 +1,5 @@
 """Outputs: no input is overwritten, and only regular files are replaced, as a whole."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002, D102 (FTLs are written here as users write them)
 
-from __future__ import annotations
-
 import array
 import re
 from collections.abc import Callable, Iterable

@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002, FBT003 (FTLs are written here as users write them)
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

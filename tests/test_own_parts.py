@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG002, D102 (policies are written here as users write them)
 
-from __future__ import annotations
-
 import json
 import re
 import time

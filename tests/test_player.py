@@ -1,7 +1,5 @@
 """The player of flash: its trace, its weight, and what a real browser draws of it."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

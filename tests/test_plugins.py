@@ -1,7 +1,5 @@
 """Plugins: what packages add by entry points is known by name; one that fails stops no other."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A study printed anywhere makes the same points again, to the event hash."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

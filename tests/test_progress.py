@@ -1,7 +1,5 @@
 """Progress: one line per run, in the stage it is in, with a rate and the time left."""
 
-from __future__ import annotations
-
 import io
 import time
 

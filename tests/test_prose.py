@@ -1,7 +1,5 @@
 """Pages, comments and messages are written in plain English, and spell each term in one way."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

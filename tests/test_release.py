@@ -3,8 +3,6 @@
 A workflow builds what is published.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

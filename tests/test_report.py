@@ -1,7 +1,5 @@
 """The report: self-contained, whole, safe against labels, honest about what is missing."""
 
-from __future__ import annotations
-
 import csv
 import html
 import json

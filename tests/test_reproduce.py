@@ -1,7 +1,5 @@
 """Reproductions: study files, the page and what is refused, on a study that takes a moment."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Knock-outs and unprinted constants of reproductions, on runs with known numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Reproductions of file workloads: recorded once, served by all layers, and analyzed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Measures and verdicts of reproductions, on runs with known numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

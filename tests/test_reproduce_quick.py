@@ -1,7 +1,5 @@
 """Quick reproductions: whole claims, cheapest first, and the others told as not run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

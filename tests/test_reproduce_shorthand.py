@@ -1,7 +1,5 @@
 """What a study file may leave out stands in its plan as if it had been written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reproductions keep their runs in a store: none runs twice, and a failed one is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

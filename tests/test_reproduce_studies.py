@@ -1,7 +1,5 @@
 """The study files of papers: whole, and run on small devices."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

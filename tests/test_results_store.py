@@ -1,7 +1,5 @@
 """Stores of results: listed, shown, exported, and compared with the noise of their seeds."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The site is built without a dead link, and a browser shows it without a network."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A slice of a drive tells of the whole: write amplification, life, RAM and the header."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Sweeps: their points equal single runs, and nothing finished is lost or repeated."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

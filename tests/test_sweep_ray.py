@@ -1,7 +1,5 @@
 """Sweeps on a Ray cluster of two local nodes: the same points, whatever a worker suffers."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

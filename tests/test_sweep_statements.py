@@ -1,7 +1,5 @@
 """Statements of a sweep, against random rows and against the cautions of single runs."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """Timelines and latency by class: from a real run to frames, tables, charts and pages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`ftlkit torture`: its trials, its reports, and that a printed line fails again."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

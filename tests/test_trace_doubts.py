@@ -1,7 +1,5 @@
 """What a trace's times and hints leave in doubt is said with results, with figures."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

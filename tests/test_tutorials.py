@@ -5,8 +5,6 @@ of one, that are left out. A block that begins with a comment of one name is a f
 command that begins with `# takes a while` is run with FTLKIT_LONG alone.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

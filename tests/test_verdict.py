@@ -1,7 +1,5 @@
 """The verdict: each sentence follows from the numbers, and changes with them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

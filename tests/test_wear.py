@@ -1,7 +1,5 @@
 """A device whose blocks wear out: the run is kept, and all outputs say where it ended."""
 
-from __future__ import annotations
-
 import pytest
 
 import ftlkit as fk

@@ -4,8 +4,6 @@
 release. FTLKIT_LONG=1 installs the sdist, too, which compiles everything for minutes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ A word has a letter or a digit. What a program writes is counted apart: whole pa
 two marks, and the rows of the tables of keys.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -14,8 +14,6 @@ not asked again, so several calls may share the work. Recorded windows are asked
 `--traces` names a folder that has them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

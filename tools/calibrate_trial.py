@@ -9,8 +9,6 @@ the device. Known are the capacity, the page size and the pages per block. `FOLD
 environment keeps the reports.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

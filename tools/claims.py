@@ -1,7 +1,5 @@
 """Write the tables of claims in docs: `tools/claims.py STUDY…`, of runs in ftlkit-results."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence

@@ -17,8 +17,6 @@ are
 `--studies` adds each point of each study, which takes hours.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -18,8 +18,6 @@ So no write of the measuring thread waits longer than 64 ÷ 5000 s = 12.8 ms for
 saturation the writing threads always have 6 × 64 writes outstanding.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

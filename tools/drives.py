@@ -9,8 +9,6 @@ the utilisation of the drive and fewer blocks, which the table `scale` shows not
 are seeded, so a table comes out the same each time.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

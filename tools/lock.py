@@ -4,8 +4,6 @@ Resolving for the oldest Python gives pins that later ones take as well, so that
 all.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

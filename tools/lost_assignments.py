@@ -12,8 +12,6 @@ function, and the exit code is 1. The cure is to branch instead of counting with
 Functions with inline assembly are left out, since it writes where this does not look.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

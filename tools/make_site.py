@@ -6,8 +6,6 @@ as the sources write it differs from that of mkdocs in two things, which are cha
 links to files outside docs/, and how far the lines below an item of a list are indented.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import shutil

@@ -7,8 +7,6 @@ line has the mean response in us of: MQSim; ftlkit; a small model with ftlkit's 
 model with MQSim's. `docs/reliability.md` says what the rules are.
 """
 
-from __future__ import annotations
-
 import heapq
 import random
 import re

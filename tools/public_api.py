@@ -5,8 +5,6 @@ with their methods. The list is that of cargo-public-api (`cargo install cargo-p
 needs a nightly compiler beside the one of the project (`rustup toolchain install nightly`).
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import subprocess

@@ -7,8 +7,6 @@ the version and the day as the heading of what was unreleased, and an empty list
 Nothing is committed or published: the next steps are printed.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import sys

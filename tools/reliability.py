@@ -1,7 +1,5 @@
 """Write docs/reliability.md's table from a report: `tools/reliability.py out/torture.json`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
