@@ -12,8 +12,10 @@ from typer.testing import CliRunner, Result
 
 import browser
 import ftlkit as fk
+import sample
 from browser import Browser
 from ftlkit.cli import app
+from ftlkit.results.document import Document
 from own_stacks import forget_own
 from reproduction import STUDY
 
@@ -121,6 +123,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def results() -> fk.Results:
     """A small comparison that was really run, under the oracle."""
     return fk.compare("fin1", requests=2_000, addresses="dense", precondition="fill", verify=True)
+
+
+@pytest.fixture
+def document() -> Document:
+    """Made-up results of four runs, which a test may change."""
+    return sample.document()
 
 
 @pytest.fixture

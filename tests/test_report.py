@@ -22,6 +22,7 @@ from ftlkit.report.charts import ram as ram_chart
 from ftlkit.report.page import page
 from ftlkit.report.palette import styles
 from ftlkit.report.wear_charts import price, wear_stops
+from ftlkit.results.document import Document
 from ftlkit.study import toml
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
@@ -133,8 +134,7 @@ def test_priced_options_are_told_where_there_are_any(text: str) -> None:
     assert "options: cache_read, suspend both, gc_channels 2, gc_yields" in page(fk.Results(document))
 
 
-def test_times_by_type_of_page_are_told_with_the_cells() -> None:
-    document = sample.document()
+def test_times_by_type_of_page_are_told_with_the_cells(document: Document) -> None:
     device = document["device"]
     assert device is not None
     device["latencies"] |= {"cell": "tlc", "read_ns": [56_500, 77_500, 106_000]}
@@ -214,8 +214,7 @@ def test_the_study_in_the_page_runs_again(results: fk.Results, tmp_path: Any) ->
     assert again.runs["event_hash"].to_list() == results.runs["event_hash"].to_list()
 
 
-def test_labels_cannot_break_out() -> None:
-    document = sample.document()
+def test_labels_cannot_break_out(document: Document) -> None:
     nasty = "</script><script>alert('1')</script> \"'&<b>"
     document["runs"][0]["label"] = nasty
     document["study"]["name"] = nasty
@@ -225,8 +224,7 @@ def test_labels_cannot_break_out() -> None:
     assert len(Page(text).all("script")) == len(CHARTS) + 2
 
 
-def test_charts_without_data_are_left_out() -> None:
-    document = sample.document()
+def test_charts_without_data_are_left_out(document: Document) -> None:
     for run in document["runs"]:
         run["erases"] = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "histogram": [(0, 0, 1000)]}
         run["series"] = {key: [] for key in run["series"]} | {"gauges": {}}  # type: ignore[typeddict-item]
@@ -242,8 +240,7 @@ def test_a_study_stopped_before_any_run_finished_is_still_told() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])
-def test_any_number_of_runs_is_drawn(count: int) -> None:
-    document = sample.document()
+def test_any_number_of_runs_is_drawn(count: int, document: Document) -> None:
     document["runs"] = [
         sample.run(f"run {i}", "page", 2e5 * (i + 1), 0.5, 1.5, 4096, "collection", i) for i in range(count)
     ]
@@ -333,8 +330,7 @@ def test_each_cause_of_the_simulator_has_words_and_a_colour_of_its_own_that_stan
             assert (light + 0.05) / (dark + 0.05) >= 3, (cause, paper)
 
 
-def test_the_scale_of_the_wear_map_goes_as_far_as_its_cells_do() -> None:
-    document = sample.document()
+def test_the_scale_of_the_wear_map_goes_as_far_as_its_cells_do(document: Document) -> None:
     run = document["runs"][0]
     document["runs"] = [run]
     cells = len(run["wear_map"]["mean"])
@@ -354,8 +350,7 @@ def test_the_scale_of_the_wear_map_goes_as_far_as_its_cells_do() -> None:
     assert wear_stops(fk.Results(document)) == {}
 
 
-def test_points_that_lie_together_share_a_label() -> None:
-    document = sample.document()
+def test_points_that_lie_together_share_a_label(document: Document) -> None:
     for run, spread in zip(document["runs"], (5.0, 5.01, 5.02, 40.0), strict=True):
         run["operations"] = document["runs"][0]["operations"]
         run["erases"]["std"] = spread
@@ -364,8 +359,7 @@ def test_points_that_lie_together_share_a_label() -> None:
     assert labels_of(drawn) == {"page\nblock\nfast", "dftl"}
 
 
-def test_a_label_that_would_cover_another_point_is_left_out() -> None:
-    document = sample.document()
+def test_a_label_that_would_cover_another_point_is_left_out(document: Document) -> None:
     for run, ram, mean in zip(document["runs"], (180, 256, 260, 330), (3.10e6, 3.26e6, 3.19e6, 3.26e6), strict=True):
         run["footprint"]["ram_bytes"] = ram << 10
         run["response_ns"]["all"]["mean"] = mean

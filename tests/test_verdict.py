@@ -37,8 +37,7 @@ def set_mean(run: Run, mean: float, p99: int) -> None:
         response["mean"], response["p99"] = mean, p99
 
 
-def test_the_leader_and_the_last_are_named_with_factors() -> None:
-    document = sample.document()
+def test_the_leader_and_the_last_are_named_with_factors(document: Document) -> None:
     runs = by_label(document)
     set_mean(runs["page"], 100_000, 500_000)
     set_mean(runs["dftl"], 150_000, 900_000)
@@ -49,16 +48,14 @@ def test_the_leader_and_the_last_are_named_with_factors() -> None:
     assert "page leads at the 99th percentile too, with 500 µs against up to 90.0 ms" in text
 
 
-def test_another_leader_of_the_tail_is_named() -> None:
-    document = sample.document()
+def test_another_leader_of_the_tail_is_named(document: Document) -> None:
     runs = by_label(document)
     set_mean(runs["page"], 100_000, 5_000_000)
     set_mean(runs["dftl"], 150_000, 900_000)
     assert "At the 99th percentile dftl leads instead, with 900 µs against 5.00 ms for page" in of(document)
 
 
-def test_mounts_are_told_where_they_were_tried() -> None:
-    document = sample.document()
+def test_mounts_are_told_where_they_were_tried(document: Document) -> None:
     assert "Mounting" not in of(document)
     by_label(document)["page"]["mount"] = {"reads": 65_536, "programs": 0, "erases": 40, "time_ns": 37_000_000}
     assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads)." in of(document)
@@ -67,16 +64,14 @@ def test_mounts_are_told_where_they_were_tried() -> None:
     assert ("block", None, None) in table
 
 
-def test_runs_within_five_per_cent_are_level() -> None:
-    document = sample.document()
+def test_runs_within_five_per_cent_are_level(document: Document) -> None:
     runs = by_label(document)
     set_mean(runs["page"], 100_000, 500_000)
     set_mean(runs["dftl"], 103_000, 500_000)
     assert "page and dftl are level in mean response" in of(document)
 
 
-def test_three_runs_within_five_per_cent_are_all_level() -> None:
-    document = sample.document()
+def test_three_runs_within_five_per_cent_are_all_level(document: Document) -> None:
     document["runs"] = document["runs"][:3]
     for run, mean in zip(document["runs"], (100_000, 101_000, 102_000), strict=True):
         set_mean(run, mean, 500_000)
@@ -103,8 +98,7 @@ def test_flash_work_is_read_off_the_counts() -> None:
     assert "hit ratio 87.0 %" in text
 
 
-def test_copies_are_told_from_translation_pages_that_are_written_anew() -> None:
-    document = sample.document()
+def test_copies_are_told_from_translation_pages_that_are_written_anew(document: Document) -> None:
     run = by_label(document)["dftl"]
     for operation in run["operations"]:
         if operation["cause"] not in ("host", "precondition"):
@@ -115,16 +109,14 @@ def test_copies_are_told_from_translation_pages_that_are_written_anew() -> None:
     assert "pages copied" not in text.partition("on map updates after a collection")[2].partition(")")[0]
 
 
-def test_there_is_no_reason_without_a_measurement() -> None:
-    document = sample.document()
+def test_there_is_no_reason_without_a_measurement(document: Document) -> None:
     assert "Why" not in of(document)
     for run in document["runs"]:
         run["waiting_ns"], run["service_ns"] = None, None
     assert "Why" not in of(document)
 
 
-def test_reasons_are_the_parts_of_the_distance_that_were_measured() -> None:
-    document = sample.document()
+def test_reasons_are_the_parts_of_the_distance_that_were_measured(document: Document) -> None:
     document["runs"] = [by_label(document)[label] for label in ("page", "fast")]
     page, fast = document["runs"]
     set_mean(page, 100_000, 500_000)
@@ -148,8 +140,7 @@ def test_ram_is_weighed_against_response() -> None:
     assert "page needs 8 MiB of RAM; dftl needs 70 KiB (0.854 % of that) at 1.50 × the mean" in text
 
 
-def test_other_criteria_that_would_change_the_ranking() -> None:
-    document = sample.document()
+def test_other_criteria_that_would_change_the_ranking(document: Document) -> None:
     by_label(document)["dftl"]["write_amplification"] = 1.1
     assert "Another would lead if what counts were write amplification (dftl: 1.10 against 1.90)" in of(document)
 
@@ -197,9 +188,8 @@ def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule 
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_caution_is_told_with_its_facts(
-    kind: str, change: Callable[[Document], None], facts: dict[str, object]
+    kind: str, change: Callable[[Document], None], facts: dict[str, object], document: Document
 ) -> None:
-    document = sample.document()
     assert told(document, kind) is None
     change(document)
     said = told(document, kind)
@@ -207,8 +197,7 @@ def test_a_caution_is_told_with_its_facts(
     assert said.text.replace("\N{NO-BREAK SPACE}", " ") in of(document)
 
 
-def test_an_ftl_in_python_that_was_checked_is_trusted() -> None:
-    document = sample.document()
+def test_an_ftl_in_python_that_was_checked_is_trusted(document: Document) -> None:
     document["runs"][0]["family"], document["runs"][0]["proved"] = "python", "this run"
     assert told(document, "unchecked") is None
 
@@ -228,8 +217,7 @@ def overload(document: Document, labels: list[str]) -> None:
         run["iops"] = 3_000.0 / (place + 1)
 
 
-def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
-    document = sample.document()
+def test_runs_that_fell_behind_are_not_ranked_by_their_queue(document: Document) -> None:
     overload(document, ["block"])
     set_mean(by_label(document)["block"], 1.0, 1)
     text = of(document)
@@ -239,8 +227,7 @@ def test_runs_that_fell_behind_are_not_ranked_by_their_queue() -> None:
     assert "Requests per second that were served: block 1.50 k." in text
 
 
-def test_what_falls_behind_below_its_bottleneck_says_why() -> None:
-    document = sample.document()
+def test_what_falls_behind_below_its_bottleneck_says_why(document: Document) -> None:
     overload(document, ["fast", "dftl"])
     words = "Their busiest die or channel has time for more (fast 1.33 k: IOPS at most), but not in the order in which"
     assert words in of(document)
@@ -250,8 +237,7 @@ def test_what_falls_behind_below_its_bottleneck_says_why() -> None:
     assert "IOPS at most" not in of(document), "no more than is asked for"
 
 
-def test_where_none_keeps_up_what_each_served_decides() -> None:
-    document = sample.document()
+def test_where_none_keeps_up_what_each_served_decides(document: Document) -> None:
     overload(document, ["page", "block", "fast", "dftl"])
     text = of(document)
     assert text.startswith("No translation layer keeps up with the arrivals of 1.00 k requests per second. Requests ")
@@ -262,8 +248,7 @@ def test_where_none_keeps_up_what_each_served_decides() -> None:
     assert "block needs 128 KiB (1.56 % of that) and serves 0.5 × the requests per second" in text
 
 
-def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
-    document = sample.document()
+def test_few_requests_are_not_ranked_by_the_99th_percentile(document: Document) -> None:
     assert "at the 99th percentile" in of(document)
     serve(document, 999)
     text = of(document)
@@ -275,8 +260,7 @@ def test_few_requests_are_not_ranked_by_the_99th_percentile() -> None:
     assert "99 % of requests" in of(document)
 
 
-def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
-    document = sample.document()
+def test_rows_that_repeat_a_request_are_told_with_the_option(document: Document) -> None:
     document["workload"]["repeated"] = REPEATED
     assert "--where" in of(document)
     document["workload"]["format"] = "blkparse"
@@ -284,8 +268,7 @@ def test_rows_that_repeat_a_request_are_told_with_the_option() -> None:
 
 
 @pytest.mark.parametrize("given", [{"where": ["type=D"]}, {"blkparse_action": "D"}], ids=["where", "action"])
-def test_an_option_that_was_followed_is_not_told_again(given: dict[str, Any]) -> None:
-    document = sample.document()
+def test_an_option_that_was_followed_is_not_told_again(given: dict[str, Any], document: Document) -> None:
     document["workload"] |= {"repeated": REPEATED}
     document["study"]["workload"] = {**document["study"].get("workload", {}), **given}
     for name in ("text", "blkparse"):
@@ -296,8 +279,7 @@ def test_an_option_that_was_followed_is_not_told_again(given: dict[str, Any]) ->
         assert "--blkparse-action" not in text
 
 
-def test_runs_that_differ_by_nothing_are_as_fast() -> None:
-    document = sample.document()
+def test_runs_that_differ_by_nothing_are_as_fast(document: Document) -> None:
     document["runs"] = document["runs"][:2]
     page, block = document["runs"]
     for run, mean in ((page, 48_800.0), (block, 48_818.4)):
@@ -308,8 +290,7 @@ def test_runs_that_differ_by_nothing_are_as_fast() -> None:
     assert "block takes 100 ns longer than page" in of(document)
 
 
-def test_what_helps_against_a_short_run_depends_on_the_preparation_and_the_workload() -> None:
-    document = sample.document()
+def test_what_helps_against_a_short_run_depends_on_the_preparation_and_the_workload(document: Document) -> None:
     page = by_label(document)["page"]
     rise(page)
     assert "Precondition" not in of(document), "it was preconditioned to a steady state"
@@ -326,8 +307,7 @@ def test_what_helps_against_a_short_run_depends_on_the_preparation_and_the_workl
         assert step in told(document, kind).text
 
 
-def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
-    document = sample.document()
+def test_merges_of_all_kinds_are_counted_where_their_time_is_divided(document: Document) -> None:
     fast = by_label(document)["fast"]
     fast["merges"] = {"switch": 958, "partial": 2, "full": 0}
     for operation in fast["operations"]:
@@ -339,8 +319,7 @@ def test_merges_of_all_kinds_are_counted_where_their_time_is_divided() -> None:
     assert METRICS["merges"].value(fast) == 960
 
 
-def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdict() -> None:
-    document = sample.document()
+def test_collections_that_hardly_copied_in_a_short_run_are_told_beside_the_verdict(document: Document) -> None:
     page = by_label(document)["page"]
     for operation in page["operations"]:
         if operation["cause"] == "collection":
@@ -370,8 +349,7 @@ def test_a_trace_that_overwrites_whole_blocks_is_not_ranked_without_caution(tmp_
     assert "hardly anything" not in headline("steady")
 
 
-def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request() -> None:
-    document = sample.document()
+def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request(document: Document) -> None:
     document["runs"] = [by_label(document)["page"]]
     page = document["runs"][0]
     set_mean(page, 100_000, 500_000)
@@ -381,8 +359,7 @@ def test_waiting_behind_host_pages_may_be_for_pages_of_the_same_request() -> Non
     )
 
 
-def test_a_workload_of_trims_alone_compares_nothing() -> None:
-    document = sample.document()
+def test_a_workload_of_trims_alone_compares_nothing(document: Document) -> None:
     for run in document["runs"]:
         for response in run["response_ns"].values():
             response["mean"] = response["p99"] = response["max"] = None
@@ -390,14 +367,12 @@ def test_a_workload_of_trims_alone_compares_nothing() -> None:
     assert "No read or write was replayed" in of(document)
 
 
-def test_one_run_alone_is_described() -> None:
-    document = sample.document()
+def test_one_run_alone_is_described(document: Document) -> None:
     document["runs"] = document["runs"][:1]
     assert "page answers in" in of(document)
 
 
-def test_reads_of_what_was_never_written_are_told() -> None:
-    document = sample.document()
+def test_reads_of_what_was_never_written_are_told(document: Document) -> None:
     for run, share in zip(document["runs"], (0.992, 0.9923, 0.0, 0.004), strict=True):
         run["reads_without_flash"] = share
 
@@ -432,8 +407,7 @@ def wear_policies(document: Document) -> list[Run]:
     return runs
 
 
-def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
-    document = sample.document()
+def test_the_most_even_wear_policy_is_named_with_its_price(document: Document) -> None:
     _, dynamic, other = wear_policies(document)
     other["ftl"] = "fast+dynamic"
     for operation in other["operations"]:
@@ -447,8 +421,7 @@ def test_the_most_even_wear_policy_is_named_with_its_price() -> None:
     assert "fast+dynamic wears most evenly: σ of the blocks' erases 1.00 against 12.0 for fast, at 0" in text
 
 
-def test_no_policy_is_praised_that_does_not_level() -> None:
-    document = sample.document()
+def test_no_policy_is_praised_that_does_not_level(document: Document) -> None:
     none, dynamic, other = wear_policies(document)
     other["ftl"] = "fast+dynamic"
     none["erases"]["std"] = 1.5
@@ -460,8 +433,7 @@ def test_no_policy_is_praised_that_does_not_level() -> None:
     assert "wear alike" not in of(document), "nothing was erased in one of them, so nothing is compared"
 
 
-def test_wear_of_different_mappings_is_not_compared() -> None:
-    document = sample.document()
+def test_wear_of_different_mappings_is_not_compared(document: Document) -> None:
     assert "σ of the blocks' erases" not in of(document)
     none, dynamic, _ = wear_policies(document)
     document["runs"] = [none, dynamic]
@@ -479,8 +451,7 @@ def endurance(run: Run) -> Endurance:
     return life
 
 
-def test_who_lives_longest_is_named_with_the_range() -> None:
-    document = sample.document()
+def test_who_lives_longest_is_named_with_the_range(document: Document) -> None:
     text = of(document)
     assert (
         "Under page the device lives longest: 5.26 TB (5.00 TB to 5.79 TB) of host writes, 5.26 years at the workload's"
@@ -495,8 +466,7 @@ def test_who_lives_longest_is_named_with_the_range() -> None:
     assert "Under page the device is read-only after 5.26 TB (5.00 TB to 5.79 TB) of host writes" in of(document)
 
 
-def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked() -> None:
-    document = sample.document()
+def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked(document: Document) -> None:
     page, dftl = (endurance(by_label(document)[label])["spares_gone"] for label in ("page", "dftl"))
     assert page is not None
     assert dftl is not None
@@ -510,8 +480,7 @@ def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked() -> None:
     assert "Under page the device lives longest" in of(document)
 
 
-def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() -> None:
-    document = sample.document()
+def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none(document: Document) -> None:
     page, *others = document["runs"]
     for run in others:
         measured = endurance(run)
@@ -533,8 +502,7 @@ def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none() 
     assert life.rows(fk.Results(document)) == []
 
 
-def test_even_wear_counts_good_blocks_and_names_filling_runs() -> None:
-    document = sample.document()
+def test_even_wear_counts_good_blocks_and_names_filling_runs(document: Document) -> None:
     document["runs"] = document["runs"][:1]
     (page,) = document["runs"]
     mine = endurance(page)
@@ -569,8 +537,7 @@ def test_even_wear_counts_good_blocks_and_names_filling_runs() -> None:
     assert "at most" not in of(document)
 
 
-def test_years_are_told_where_the_run_wrote_at_the_rate_or_the_rate_is_given() -> None:
-    document = sample.document()
+def test_years_are_told_where_the_run_wrote_at_the_rate_or_the_rate_is_given(document: Document) -> None:
     document["runs"] = document["runs"][:1]
     (page,) = document["runs"]
     overload(document, ["page"])
@@ -589,8 +556,7 @@ def test_years_are_told_where_the_run_wrote_at_the_rate_or_the_rate_is_given() -
                 assert has_years == (not is_overloaded or source != "workload"), (is_forecast, source, told)
 
 
-def test_a_forecast_above_what_write_amplification_allows_has_a_reason() -> None:
-    document = sample.document()
+def test_a_forecast_above_what_write_amplification_allows_has_a_reason(document: Document) -> None:
     document["runs"] = document["runs"][:1]
     (page,) = document["runs"]
     last = endurance(page)["spares_gone"]
@@ -610,16 +576,14 @@ def test_a_forecast_above_what_write_amplification_allows_has_a_reason() -> None
     assert "only 29.4 % of the pages programmed were erased, since erased blocks were left" in of(document)
 
 
-def test_the_ram_of_a_write_buffer_stands_under_cost() -> None:
-    document = sample.document()
+def test_the_ram_of_a_write_buffer_stands_under_cost(document: Document) -> None:
     assert "write buffer" not in of(document)
     page = by_label(document)["page"]
     page["footprint"]["structures"].append({"name": "write buffer", "ram_bytes": 8 << 20, "flash_bytes": 0})
     assert "Of this RAM the write buffer takes 8 MiB under page." in of(document)
 
 
-def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
-    document = sample.document()
+def test_a_life_under_a_run_that_falls_behind_is_given_no_time(document: Document) -> None:
     place = life.COLUMNS.index("life at that rate")
     assert "5.26 years at the workload's own rate" in of(document)
     overload(document, ["page"])
@@ -629,8 +593,7 @@ def test_a_life_under_a_run_that_falls_behind_is_given_no_time() -> None:
     assert units.typed(cells["dftl"][place]).endswith(" years")
 
 
-def test_a_life_without_a_clock_says_that_its_rate_was_not_tried() -> None:
-    document = sample.document()
+def test_a_life_without_a_clock_says_that_its_rate_was_not_tried(document: Document) -> None:
     unknown = "Without a clock it was not measured whether page, dftl, fast and block can write at that rate, or at the"
     assert unknown not in of(document)
     for run in document["runs"]:
@@ -645,8 +608,7 @@ def test_a_life_without_a_clock_says_that_its_rate_was_not_tried() -> None:
     assert "if it keeps up" not in " ".join(life.lives(fk.Results(document)))
 
 
-def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least() -> None:
-    document = sample.document()
+def test_a_ranking_of_lives_names_the_runs_it_leaves_out_that_wear_least(document: Document) -> None:
     runs = by_label(document)
     measured = endurance(runs["page"])
     measured["first_block"] = measured["spares_gone"] = measured["drift"] = None
@@ -677,8 +639,7 @@ def test_a_mapping_cache_above_the_whole_map_is_told() -> None:
     assert "(--ftl dftl:cmt=SIZE)" in units.typed(told[0])
 
 
-def test_live_data_that_the_workload_never_touches_are_told() -> None:
-    document: Any = sample.document()
+def test_live_data_that_the_workload_never_touches_are_told(document: Any) -> None:  # noqa: ANN401 - keys are replaced
     assert told(document, "untouched") is None, "results from before do not know"
     pages = document["device"]["logical_bytes"] // document["device"]["geometry"]["page_size_bytes"]
     chosen = {"mode": "steady", "requested": "steady", "reason": None, "live_pages": pages}
