@@ -20,18 +20,18 @@ from typer.testing import CliRunner, Result
 
 import conftest
 import ftlkit as fk
+from advice import FIN1, answer_of, sought
 from conftest import Call, Start
 from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
 from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, run, space
-from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock, process_began_s
 from ftlkit.advice.footprints import Builds, least_ram, small
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
 from ftlkit.advice.query import NoLifeError, Query, TooShortError
-from ftlkit.advice.run import floors, heads, log_sizes, search_stacks
+from ftlkit.advice.run import floors, heads, log_sizes
 from ftlkit.advice.search_result import SearchResult, prefix_lengths
 from ftlkit.cli import app
 from ftlkit.cli.advise import show
@@ -44,19 +44,8 @@ from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.summary import groups
 
 KIB = 1024
-# A device that does not begin to collect in the middle, so that the searched part and the held-out
-# one are of a kind.
-FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
 OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB"]
 SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
-
-
-def sought(folder: Path, **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
-    """The answer to a question on fin1."""
-    question = Query("fin1", **({"options": FIN1} | fields))
-    advice = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
-    assert advice is not None
-    return advice
 
 
 @dataclass(frozen=True)
@@ -824,8 +813,7 @@ def test_what_takes_too_much_after_all_is_not_advised(tmp_path: Path) -> None:
     searched = first.result.last.tried
     winner = first.result.finalists[first.advised.stack]
     winner.rows[0]["ram_bytes"] = 64 * KIB + 1
-    second = answer(first.query, first.result)
-    assert second is not None
+    second = answer_of(first.query, first.result)
     assert not any("was prepared by" in caution for caution in second.cautions)
     others = [stack for stack in first.result.finalists if stack not in (winner.stack, "page")]
     assert second.advised.stack == min(others, key=lambda stack: searched[stack].mean("response_mean_ns") or math.inf)
@@ -837,13 +825,11 @@ def test_a_device_that_was_prepared_otherwise_is_told(tmp_path: Path) -> None:
     document = json.loads(row["document"])
     document["runs"][0]["precondition"] = None
     row["document"] = json.dumps(document)
-    again = answer(advice.query, advice.result)
-    assert again is not None
+    again = answer_of(advice.query, advice.result)
     assert "prepared by fill where the stack was chosen, and by none where it was measured" in " ".join(again.cautions)
     # The search's own preparation is told as such.
     advice.result.last.precondition = "steady"
-    again = answer(advice.query, advice.result)
-    assert again is not None
+    again = answer_of(advice.query, advice.result)
     assert "prepared by" not in " ".join(again.cautions)
     assert "on a device in a steady state" in again.doubts[0]
 
@@ -858,16 +844,14 @@ def test_how_like_the_whole_a_prefix_is_is_told(tmp_path: Path) -> None:
         assert measured is not None
         assert phrasing.value("response_mean_ns", phrasing.of("response_mean_ns", measured)) in sentences[0]
     advice.result.whole = None
-    again = answer(advice.query, advice.result)
-    assert again is not None
+    again = answer_of(advice.query, advice.result)
     assert any("out of time to compare them with the whole" in doubt for doubt in again.doubts)
 
 
 def test_without_the_held_out_part_the_figures_are_those_of_the_search(tmp_path: Path) -> None:
     whole = sought(tmp_path, ftl="page,dftl", trials=8, seeds=2)
     whole.result.finalists = {}
-    advice = answer(whole.query, whole.result)
-    assert advice is not None
+    advice = answer_of(whole.query, whole.result)
     assert not advice.is_held_out
     assert "nothing was measured on the held-out part" in advice.doubts[0]
     assert all(json.loads(stack.measured.rows[0]["study"])["run"]["skip"] == 2_000 for stack in advice.stacks)

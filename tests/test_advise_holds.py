@@ -18,9 +18,10 @@ import pytest
 from rich.console import Console
 
 import sample
+from advice import answer_of
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.answer import Answer, StackResult, answer
+from ftlkit.advice.answer import Answer, StackResult
 from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, is_within_noise, ranking
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query
@@ -106,9 +107,7 @@ def cases() -> list[Case]:
         result.asked_for = order
         tried = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
         result.finalists = {stack: again(first[stack], chance) for stack in tried}
-        advice = answer(query, result)
-        assert advice is not None
-        made.append(Case(advice, first))
+        made.append(Case(answer_of(query, result), first))
     return made
 
 
@@ -170,8 +169,7 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
             ]
             result.finalists[stack] = Measured(stack, rows)
         query = replace(case.advice.query, seeds=result.seeds)
-        told = answer(query, result)
-        assert told is not None
+        told = answer_of(query, result)
         mine = told.advised.measured
         for other in (each.measured for each in told.stacks if ram(each.measured) <= (query.ram_bytes or 1 << 40)):
             assert cost(mine, case.metric) <= NOTHING**2 * cost(other, case.metric), told.sentences
@@ -317,13 +315,11 @@ def test_a_search_that_was_cut_says_so_first(change: dict[str, Any], reason: str
     case = complete()
     for key, value in change.items():
         setattr(case.advice.result, key, value)
-    advice = answer(case.advice.query, case.advice.result)
-    assert advice is not None
+    advice = answer_of(case.advice.query, case.advice.result)
     assert advice.sentences[0].startswith("Not enough time; best so far: ")
     assert f"({reason}" in advice.sentences[0]
     case.advice.result.interrupted = True
-    advice = answer(case.advice.query, case.advice.result)
-    assert advice is not None
+    advice = answer_of(case.advice.query, case.advice.result)
     assert advice.sentences[0].startswith("The search was stopped; best so far: ")
 
 
@@ -332,9 +328,7 @@ def test_a_prefix_that_was_not_seen_to_be_like_the_whole_is_told_first() -> None
     result, (whole,) = case.advice.result, case.advice.result.rungs
 
     def first() -> str:
-        advice = answer(case.advice.query, result)
-        assert advice is not None
-        return advice.sentences[0]
+        return answer_of(case.advice.query, result).sentences[0]
 
     result.rungs = [Rung(2_000, tried=whole.tried), whole]
     result.whole = None

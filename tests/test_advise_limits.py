@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from advice import answer_of
 from ftlkit._util.progress import Silent
-from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
@@ -46,8 +46,7 @@ def test_a_budget_that_filling_uses_up_says_so_and_what_would_do(tmp_path: Path,
 
 def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:
     query = Query(str(wide(tmp_path, 1_200)), options=Options(addresses="dense"), ftl="page", trials=1, seeds=1)
-    advice = answer(query, search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local()))
-    assert advice is not None
+    advice = answer_of(query, search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local()))
     (told,) = [caution for caution in advice.cautions if caution.startswith("--addresses dense: ")]
     assert re.search(
         r"has 115\sMiB for the host, and the trace's addresses reach 16.0\sGiB.* about 142\s× as large", told

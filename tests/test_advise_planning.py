@@ -13,10 +13,10 @@ import pytest
 
 import ftlkit as fk
 import sample
+from advice import answer_of
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit.advice import search_result
-from ftlkit.advice.answer import answer
 from ftlkit.advice.clock import ANSWERING_S, Clock, RunTimes
 from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured
@@ -138,8 +138,7 @@ def test_a_search_ends_within_its_budget_whatever_runs_take(monkeypatch: pytest.
     if came_to is None:
         return
     query, result = came_to
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     # It says what to take only where every mapping was tried with half and with all of the RAM.
     is_whole = result.is_surveyed and bool(result.finalists)
     assert ("not enough time; best so far: " in advice.sentences[0]) >= (not is_whole), advice.sentences[0]
@@ -199,8 +198,7 @@ def test_where_time_is_scarce_the_defaults_are_held_out_and_none_is_better_than_
     defaults = tuple(head.text for head in mappings)[:12]
     monkeypatch.setattr(RunTimes, "is_scarce", lambda *_: True)
     query, result = searched(monkeypatch, machine, chance.uniform(18.0, 22.0), defaults=defaults)
-    told = answer(query, result)
-    assert told is not None
+    told = answer_of(query, result)
     assert {*defaults} <= result.finalists.keys()
     assert responses[told.advised.stack] <= 1.005 * min(responses[stack] for stack in defaults)
     assert "not enough time; best so far: " in told.sentences[0]
@@ -211,8 +209,7 @@ def test_a_stack_that_was_run_to_look_around_can_win(monkeypatch: pytest.MonkeyP
     machine = Machine(lambda _: 1.0, lambda stack: 1e5 if stack == "dftl" else 2e5)
     query, result = searched(monkeypatch, machine, 120.0, trials=60)
     assert "dftl" in result.last.tried
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert advice.advised.stack == "dftl"
 
 
@@ -224,8 +221,7 @@ def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.Mo
     tried = {families[stack.partition(":")[0]] for stack in result.rungs[0].tried}
     assert {"demand-paged", "log-buffer"} <= tried
     assert result.untried
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert "not enough time; best so far: " in advice.sentences[0]
 
 
@@ -260,9 +256,7 @@ def test_where_little_time_is_left_several_stacks_are_told_with_one_seed_and_not
 def test_too_few_trials_are_told_first_with_how_many_would_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def first(trials: int) -> str:
         asked, found = searched(monkeypatch, Machine(lambda _: 1.0, lambda stack: 1e5 + len(stack)), None, trials)
-        told = answer(asked, found)
-        assert told is not None
-        return told.sentences[0]
+        return answer_of(asked, found).sentences[0]
 
     few = first(12)
     assert "too few trials; best so far: " in few
@@ -281,8 +275,7 @@ def test_a_budget_is_used_before_anything_is_said_to_have_had_no_time(
     left_s = BEGAN_S + budget_s - ANSWERING_S - 0.02 * budget_s - machine.now_s
     # What a run over everything takes.
     assert left_s <= 3 * 5e-6 * REQUESTS / CORES or result.dry
-    advice = answer(query, result)
-    assert advice is not None
+    answer_of(query, result)
 
 
 class Buffered(Machine):
@@ -326,8 +319,7 @@ def test_the_best_is_tried_with_its_ram_shared_between_cache_and_buffer(
 ) -> None:
     """Sixty trials are spent before any buffer is proposed."""
     query, result = searched(monkeypatch, Buffered(overhead), None, trials=60)
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert result.is_shared
     best = advice.advised.measured
     assert re.fullmatch(r"dftl:cmt=\w+\+fab:ram=\w+", best.stack)
@@ -355,8 +347,7 @@ def test_the_reference_is_tried_behind_a_buffer_with_the_ram_of_the_best(monkeyp
         return 1e5 if (buffer or 0) >= 224 * KIB else 2e5 if stack.startswith("treeftl") else 9e5
 
     query, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=40)
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert advice.advised.stack.startswith("page+fab:ram=")
     assert result.is_rivalled
 
@@ -380,8 +371,7 @@ def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
     monkeypatch: pytest.MonkeyPatch, budget_s: float
 ) -> None:
     query, result = searched(monkeypatch, Buffered(1.0), budget_s, trials=60)
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert result.is_shared == (budget_s > 20)
     assert result.is_shared or "not enough time; best so far: " in advice.sentences[0]
     assert ("+fab" in advice.advised.stack) >= result.is_shared
@@ -404,8 +394,7 @@ def test_the_held_out_part_runs_each_family_and_default_or_there_was_not_enough_
     families = {stack.partition("+")[0].partition(":")[0]: stack for stack in result.finalists}
     is_whole = {*DEFAULTS} <= {*result.finalists} and {"page", "block", "dftl", "adapt"} <= {*families}
     assert is_whole or budget_s is not None
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert is_whole or "ot enough time" in advice.sentences[0]
     # Beside them the mappings take turns.
     others = [stack for stack in result.asked_for[1:] if stack not in {*DEFAULTS, *result.required}]
@@ -467,7 +456,7 @@ def test_prefixes_that_erase_too_little_for_a_forecast_take_no_time(monkeypatch:
     assert [rung.requests for rung in result.rungs] == [result.searched]
     # The shortest tells what runs take.
     assert sorted({*machine.of_the_reference})[1:] == [result.searched]
-    assert answer(query, result) is not None
+    answer_of(query, result)
 
 
 def test_without_a_forecast_nothing_but_the_reference_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -487,8 +476,7 @@ def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: 
     assert with_policies
     assert not filled or with_policies[0] < filled[0]
     assert not result.untried_policies
-    advice = answer(query, result)
-    assert advice is not None
+    advice = answer_of(query, result)
     assert "+rejuvenator" in advice.advised.stack
     assert "; the forecasts overlap, so this is not certain)" in advice.sentences[0]
 
@@ -496,13 +484,11 @@ def test_wear_policies_come_before_more_ram_where_life_is_the_goal(monkeypatch: 
 def test_a_search_for_life_without_time_for_wear_policies_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
     asked, found = searched(monkeypatch, machine, None, trials=10, goal="life")
-    told = answer(asked, found)
-    assert told is not None
+    told = answer_of(asked, found)
     assert f"Wear policies that were not searched: {', '.join(found.wear_policies)}." in told.cautions
     assert "too few trials; best so far" in told.sentences[0]
     found.is_surveyed, found.candidates, found.is_out_of_trials = True, frozenset(found.mappings), False
-    cut = answer(replace(asked, budget_s=30.0), found)
-    assert cut is not None
+    cut = answer_of(replace(asked, budget_s=30.0), found)
     assert "not enough time; best so far" in cut.sentences[0]
     assert "(no wear policy was tried)" in cut.sentences[0]
 

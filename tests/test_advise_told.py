@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 import ftlkit as fk
+from advice import FIN1, answer_of, sought, with_columns
 from conftest import Call, write_msr
 from ftlkit._util import units
 from ftlkit.advice import phrasing, search_result
@@ -30,16 +31,6 @@ from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.traces import Traces
-
-FIN1: dict[str, Any] = {"requests": 6_000, "settings": ["workload.span=256MiB"]}
-
-
-def sought(folder: Path, **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
-    """The answer to a question on fin1."""
-    question = Query("fin1", **({"options": FIN1} | fields))
-    advice = answer(question, search_stacks(question, Store(folder / "store", create=True, lazily=True), Local()))
-    assert advice is not None
-    return advice
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +52,7 @@ def said(advice: Answer, start: str) -> str:
 
 def again(earlier: Answer) -> Answer:
     """The answer to what a search came to, after that was changed."""
-    advice = answer(earlier.query, earlier.result)
-    assert advice is not None
-    return advice
+    return answer_of(earlier.query, earlier.result)
 
 
 def test_the_least_ram_is_chosen_by_the_figures_that_are_told(tmp_path: Path) -> None:
@@ -175,8 +164,7 @@ def test_what_is_not_held_out_is_measured_again_where_it_was_measured(tmp_path: 
     query = Query(str(trace), options=options, ftl="page,dftl", trials=4, seeds=2)
     sure = Store(tmp_path / "store", create=True, lazily=True)
     result = search_stacks(query, sure, Local())
-    whole = answer(query, result)
-    assert whole is not None
+    whole = answer_of(query, result)
     assert "Two seeds gave identical runs." in whole.doubts[0]
     result.finalists = {}
     part = again(whole)
@@ -337,15 +325,13 @@ def test_what_is_worse_beside_the_goal_is_told_from_the_rows_of_the_table(whole:
         return said(again(whole), "Not best in everything: ")
 
     assert beside() == "", "by less than 5 % is not told"
-    finalists[other] = replace(
-        finalists[other], rows=[row | {"write_amplification": 1.2} for row in finalists[other].rows]
-    )
+    finalists[other] = with_columns(finalists[other], write_amplification=1.2)
     assert beside() == (
         f"Not best in everything: {other} has a write amplification of 1.20; the advised stack's is 30.0 % higher."
     )
     assert other in [stack.stack for stack in again(whole).table], "the table has its name"
     # One that falls behind the arrivals is no better.
-    finalists[other] = replace(finalists[other], rows=[row | {"is_overloaded": True} for row in finalists[other].rows])
+    finalists[other] = with_columns(finalists[other], is_overloaded=True)
     assert other not in beside()
 
 
@@ -359,11 +345,11 @@ def test_what_falls_behind_is_not_advised(whole: Answer) -> None:
     kept_up = next(stack for stack in result.finalists if stack not in (whole.advised.stack, "page"))
     for measured in (result.finalists, result.last.tried):
         for stack, run in measured.items():
-            measured[stack] = replace(run, rows=[row | {"is_overloaded": stack != kept_up} for row in run.rows])
+            measured[stack] = with_columns(run, is_overloaded=stack != kept_up)
     advice = again(whole)
     assert advice.advised.stack == kept_up
     for stack, run in result.finalists.items():
-        result.finalists[stack] = replace(run, rows=[row | {"is_overloaded": True} for row in run.rows])
+        result.finalists[stack] = with_columns(run, is_overloaded=True)
     advice = again(whole)
     assert "keeps up with the arrivals; the best of them is" in advice.sentences[0]
     assert "Take" not in advice.sentences[0]
@@ -382,9 +368,7 @@ def test_a_search_cut_short_says_best_so_far_first(whole: Answer) -> None:
 
 def first(query: Query, result: SearchResult) -> str:
     """The first sentence of the answer."""
-    advice = answer(query, result)
-    assert advice is not None
-    return advice.sentences[0]
+    return answer_of(query, result).sentences[0]
 
 
 def test_ram_that_buys_nothing_is_off_the_front(whole: Answer) -> None:
@@ -393,7 +377,7 @@ def test_ram_that_buys_nothing_is_off_the_front(whole: Answer) -> None:
     base = result.finalists[small].rows[0]["response_p99_ns"]
     for stack, p99 in ((small, base), (large, base * 0.999)):
         measured = result.finalists[stack]
-        result.finalists[stack] = replace(measured, rows=[row | {"response_p99_ns": p99} for row in measured.rows])
+        result.finalists[stack] = with_columns(measured, response_p99_ns=p99)
     fronts = {stack.stack: stack.fronts for stack in again(whole).stacks}
     assert "response_p99_ns" not in fronts[large]
 
@@ -423,8 +407,7 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert result.mappings == ["dftl", "page", "rftl"]
     assert " mappings " not in whole.sentences[0]
     result.candidates = frozenset({"page", "dftl", "rftl", "aps", "jtl", "cdftl"})
-    advice = answer(replace(whole.query, budget_s=20.0), result)
-    assert advice is not None
+    advice = answer_of(replace(whole.query, budget_s=20.0), result)
     assert advice.sentences[0].startswith("Not enough time; best so far: ")
     assert "(3 of 6 mappings were tried)" in advice.sentences[0]
     fates = {fate.name: fate.reason for fate in search_result.fates(advice.query, result)}
@@ -444,8 +427,7 @@ def test_few_requests_are_told_whatever_the_goal(whole: Answer) -> None:
     assert not any("fewer than 1,000" in caution for caution in whole.cautions)
     whole.result.requests = 1_800
     for goal in ("mean", "ram", "wa"):
-        advice = answer(replace(whole.query, goal=goal), whole.result)
-        assert advice is not None
+        advice = answer_of(replace(whole.query, goal=goal), whole.result)
         assert any(caution.startswith(beginning) for caution in advice.cautions), goal
 
 
@@ -503,9 +485,7 @@ def test_what_was_worse_where_the_choice_was_made_refutes_nothing_by_few_request
     tried = whole.result.last.tried
     mine = mean(tried[best])
     for worse, advised in ((1.04, other), (1.06, best)):
-        tried[other] = replace(
-            tried[other], rows=[row | {"response_mean_ns": worse * mine} for row in tried[other].rows]
-        )
+        tried[other] = with_columns(tried[other], response_mean_ns=worse * mine)
         assert again(whole).advised.stack == other, "many requests were held out"
         whole.result.requests, many = 1_800, whole.result.requests
         advice = again(whole)
@@ -525,16 +505,12 @@ def test_of_lives_that_are_as_long_the_fastest_is_advised(whole: Answer) -> None
         for stack, run in list(measured.items()):
             life, response = figures.get(stack, (1e11, 1e6))
             changed = {"life_bytes": life, "response_mean_ns": response, "is_life_measured": True}
-            measured[stack] = replace(run, rows=[row | changed for row in run.rows])
-    advice = answer(query, result)
-    assert advice is not None
+            measured[stack] = with_columns(run, **changed)
+    advice = answer_of(query, result)
     # The last one responds as well, and takes more RAM.
     assert advice.advised.stack == quick
-    result.last.tried[small] = replace(
-        result.last.tried[small], rows=[row | {"life_bytes": 1.02e12} for row in result.last.tried[small].rows]
-    )
-    advice = answer(query, result)
-    assert advice is not None
+    result.last.tried[small] = with_columns(result.last.tried[small], life_bytes=1.02e12)
+    advice = answer_of(query, result)
     assert advice.advised.stack == quick
     text = " ".join(advice.sentences)
     assert f"{small} won the search and lives about as long on the held-out part: " in text
@@ -550,9 +526,8 @@ def test_a_bound_of_a_life_is_neither_a_loss_nor_a_win(whole: Answer) -> None:
         for stack, run in list(measured.items()):
             columns = {"life_bytes": lives.get(stack, (1e11, 1e11))[place], "host_written_bytes": 195_000_000}
             columns |= {"response_mean_ns": 5e6 if stack == best else 1e6, "is_life_measured": True}
-            measured[stack] = replace(run, rows=[row | columns for row in run.rows])
-    advice = answer(query, result)
-    assert advice is not None
+            measured[stack] = with_columns(run, **columns)
+    advice = answer_of(query, result)
     assert advice.advised.stack == best, "a faster one is not known to live as long"
     assert said(advice, f"Of the life of {best} only a bound is known, which is no estimate")
     text = units.typed(" ".join(advice.sentences))
@@ -578,8 +553,7 @@ def test_the_document_tells_the_seeds_that_the_text_tells(whole: Answer) -> None
     with_a_rival(whole, 1.1)
     query = replace(whole.query, seeds=3)
     whole.result.seeds = 3
-    advice = answer(query, whole.result)
-    assert advice is not None
+    advice = answer_of(query, whole.result)
     assert "Two seeds gave identical runs, so the third was skipped." in advice.doubts[0]
     assert document(advice)["measured_on"]["seeds"] == 2
 
@@ -702,8 +676,7 @@ def test_what_was_measured_before_ctrl_c_is_told(tmp_path: Path, monkeypatch: py
 def test_where_the_preparation_is_drawn_all_seeds_are_run(tmp_path: Path) -> None:
     trace = write_msr(tmp_path / "t.csv", 600)
     query = Query(str(trace), options={"precondition": "steady"}, ftl="page,dftl", trials=2, seeds=3)
-    advice = answer(query, search_stacks(query, Store(tmp_path / "store", create=True), Local()))
-    assert advice is not None
+    advice = answer_of(query, search_stacks(query, Store(tmp_path / "store", create=True), Local()))
     assert {len(stack.measured.rows) for stack in advice.stacks} == {3}
     assert "Behind ± stands half of the 95 % interval of 3 seeds." in advice.doubts[0]
 

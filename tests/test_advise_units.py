@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 
 import ftlkit as fk
+from advice import sought
 from conftest import LONG
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util.units import typed
-from ftlkit.advice.answer import Answer, answer
+from ftlkit.advice.answer import Answer
 from ftlkit.advice.document import document
 from ftlkit.advice.footprints import TB, least_ram, ram_per_tb
 from ftlkit.advice.mapping_units import UNITS, has_units, of_less_ram
@@ -50,19 +51,16 @@ def options(device: str) -> Options:
     return Options(settings=settings, requests=2_400, capacity="64MiB", precondition="fill")
 
 
-def sought(folder: Path, device: str, **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
-    """The answer to a question on fin1."""
+def asked(folder: Path, device: str, **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
+    """The answer to a question on fin1 and a drive."""
     fields = {"options": options(device), "trials": 2, "seeds": 1, "ftl": "page,dftl,page+lru", **fields}
-    query = Query("fin1", device=device, **fields)
-    advice = answer(query, search_stacks(query, Store(folder / "store", create=True, lazily=True), Local()))
-    assert advice is not None
-    return advice
+    return sought(folder, device=device, **fields)
 
 
 @pytest.fixture(scope="module")
 def qlc(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """One answer about a drive that maps 16 KiB."""
-    return sought(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(20 if LONG else 2) * MIB)
+    return asked(tmp_path_factory.mktemp("units"), "qlc-16k-like", ram_bytes=(20 if LONG else 2) * MIB)
 
 
 def grid(folder: Path, device: str, ram_bytes: int, advice: Answer) -> list[dict[str, Any]]:
@@ -94,7 +92,7 @@ def test_the_best_unit_is_within_five_percent_of_a_grid(qlc: Answer, tmp_path: P
 @pytest.mark.skipif(not LONG, reason="a search and a grid each; set FTLKIT_LONG=1")
 @pytest.mark.parametrize("device", list(PAGES))
 def test_on_all_dies_the_best_unit_is_within_five_percent_of_a_grid(device: str, tmp_path: Path) -> None:
-    within_the_grid(tmp_path, device, sought(tmp_path, device, ram_bytes=20 * MIB, trials=8))
+    within_the_grid(tmp_path, device, asked(tmp_path, device, ram_bytes=20 * MIB, trials=8))
 
 
 def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
