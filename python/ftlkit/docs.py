@@ -4,14 +4,11 @@ One page a scheme, from the story at the head of its source file, where its auth
 the page of all columns, from the table of metrics and the frames; and the page of sources.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit._util.outputs import write as write_file
@@ -20,9 +17,7 @@ from ftlkit.api.catalogue import TITLES
 from ftlkit.report.causes import CAUSES, CONTROLLER, LINK
 from ftlkit.results.columns import METRICS, PARTS
 from ftlkit.results.frames import FRAMES
-
-if TYPE_CHECKING:
-    from ftlkit.results.metric import Metric
+from ftlkit.results.metric import Metric
 
 
 def write(folder: Path) -> list[Path]:

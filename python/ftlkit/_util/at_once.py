@@ -1,7 +1,5 @@
 """How many runs, points or trials go on at once: what `threads` means, for every command."""
 
-from __future__ import annotations
-
 import os
 
 from ftlkit._native import UserError

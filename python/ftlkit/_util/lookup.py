@@ -1,7 +1,5 @@
 """Look up names that a user gave, and suggest the nearest one for an unknown name."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import TypeVar

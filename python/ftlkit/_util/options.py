@@ -4,8 +4,6 @@ Type checkers read the keys of a typed dictionary from `Unpack[...]`; at run tim
 any name, and a misspelled option that is swallowed makes the answer one to another question.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable

@@ -5,8 +5,6 @@ temporary name keeps the suffix, since some writers choose their format by it. O
 or none, is replaced, and never one that was read.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

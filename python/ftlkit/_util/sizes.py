@@ -1,7 +1,5 @@
 """Sizes, durations and counts that a user gives, as the simulator reads them."""
 
-from __future__ import annotations
-
 from ftlkit import _native
 from ftlkit._native import UserError
 

@@ -1,7 +1,5 @@
 """Stacks as text: `fast:log_space=0.01+lru:ram=1MiB`."""
 
-from __future__ import annotations
-
 
 def mapping(stack: str) -> str:
     """The name of a stack's mapping, or of a part with settings."""

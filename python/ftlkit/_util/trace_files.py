@@ -1,7 +1,5 @@
 """The files of a trace: one, all that a pattern such as `hour*.csv` names, or standard input."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import sys

@@ -5,8 +5,6 @@ by the expressions of `AXES`. Sizes are binary (KiB to PiB). What a host writes 
 decimal (`written`), as makers of drives state it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

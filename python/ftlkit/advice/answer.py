@@ -4,13 +4,10 @@ It also tells what the stack costs beside others, and what was tried. Every sent
 measured, on which part of the workload, or that something was not.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
@@ -37,16 +34,13 @@ from ftlkit.advice.commands import command
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
 from ftlkit.advice.measure import Measured, front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
+from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import buffer_ram
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
-
-if TYPE_CHECKING:
-    from ftlkit.advice.search_result import SearchResult
-
 
 _NAMED = 2
 """Most ties to name."""

@@ -3,8 +3,6 @@
 Advised is the best for the goal of those measured on the whole searched part.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

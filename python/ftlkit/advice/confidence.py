@@ -3,12 +3,9 @@
 Before that, whether a search ended too early: what was not done that could have changed the answer.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
@@ -16,15 +13,12 @@ from ftlkit.advice import conditions, phrasing
 from ftlkit.advice.choice import MARGIN, NEAR, NOTHING, is_decided_on_held_out_part, leading, ranked
 from ftlkit.advice.measure import WARM_UP, Measured, ratio
 from ftlkit.advice.query import RAM_SLACK, REFERENCE, Query
+from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.report.cautions import FEW_FOR_P99, all_cautions
+from ftlkit.report.rules import Told
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.comparison import BETTER, change
-
-if TYPE_CHECKING:
-    from ftlkit.advice.search_result import Rung, SearchResult
-    from ftlkit.report.rules import Told
-
 
 _TENFOLD = 10.0
 """From this value on, a share is shown as a factor."""

@@ -5,8 +5,6 @@ is asked by a build, too. A build of a large device takes some tenths of a secon
 for over a hundred stacks, so most of it is asked of a small one.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ A device as large as the span of a trace may take most of the time that a run of
 takes. How fast it is filled on this machine is measured on a part of its blocks.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

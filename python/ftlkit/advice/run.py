@@ -4,8 +4,6 @@ What fits a device, and with how much RAM, is asked of the simulator: mappings, 
 and why others do not.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

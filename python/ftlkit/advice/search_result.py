@@ -3,8 +3,6 @@
 As tables, too: what became of the stacks on each prefix, and of each mapping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -4,22 +4,17 @@ Every figure is of a run with that unit, on the same part of the workload as the
 runs are named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, ranked
 from ftlkit.advice.mapping_units import best_first, is_within
 from ftlkit.advice.measure import Measured, ratio
+from ftlkit.advice.query import Query
+from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.sweeps.values import plain
-
-if TYPE_CHECKING:
-    from ftlkit.advice.query import Query
-    from ftlkit.advice.search_result import SearchResult, UnitTrial
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@
 >>> fk.compare("fin1", "page,dftl", device="device.toml")  # doctest: +SKIP
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ What schemes cite by a short name has its full title here. A place in a document
 "A-SAST III.C" is a section, "RFTL tab. 6" a table.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

@@ -1,11 +1,8 @@
 """`fk.curve_load` and `fk.curve_depth`: what layers serve over load and over queue depth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
@@ -16,10 +13,8 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit.curves import latency
 from ftlkit.curves.latency import DEPTHS, FTLS, LatencyCurve
 from ftlkit.results.store import Store, files
+from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.traces import scratch
-
-if TYPE_CHECKING:
-    from ftlkit.sweeps.plan import Plan
 
 
 @typed_kwargs(study.Options)

@@ -6,8 +6,6 @@
 {'value': 812000000000.0, 'low': 811999872000.0, 'high': 812000128000.0}
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 

@@ -8,20 +8,15 @@ little beyond the pages that they touch: there collections, merges and misses de
 workload its beginning is run.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit._util.native_call import asked
+from ftlkit._util.progress import Watcher
 from ftlkit.api.compare import compare
-
-if TYPE_CHECKING:
-    from ftlkit._util.progress import Watcher
 
 STACKS = ("page", "page+lru:ram=256KiB", "dftl:cmt=16KiB", "fast", "adapt", "treeftl")
 """All maps in RAM, a write buffer, a small map cache, merges, a log that adapts, data in RAM."""

@@ -6,8 +6,6 @@
 ...     print(device.uri)
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -7,8 +7,6 @@
 ...     print(fk.stat("disk.img")["files"])
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ docs/reliability.md says what was tried. The reports are plain data, as `--json`
 and seconds where a name ends in `_s`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import (

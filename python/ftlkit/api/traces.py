@@ -1,11 +1,8 @@
 """Look into traces, convert and generate them; after Ctrl-C no file is left behind."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
@@ -15,13 +12,11 @@ from ftlkit._util import Json
 from ftlkit._util.native_call import asked
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import replacing
+from ftlkit._util.progress import Watcher
 from ftlkit._util.trace_files import STANDARD_INPUT, standard_input
 from ftlkit.api.fit_validation import validate
 from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
-
-if TYPE_CHECKING:
-    from ftlkit._util.progress import Watcher
 
 
 @typed_kwargs(study.TraceOptions)

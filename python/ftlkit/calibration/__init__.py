@@ -6,8 +6,6 @@ with, `fit` improves on them, `shapes` chooses channels and dies, and `certainty
 value is. `calibration` puts all of it together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 

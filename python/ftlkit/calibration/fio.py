@@ -4,8 +4,6 @@ Of each job it takes what was asked (`job options` over `global options`) and wh
 states latencies in nanoseconds (`lat_ns`, `clat_ns`), fio 2 in microseconds (`lat`, `clat`).
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -14,8 +14,6 @@ remains is the assumption and its width. So an unknown erase time widens the int
 blurs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

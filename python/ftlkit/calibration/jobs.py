@@ -6,8 +6,6 @@ the data until write amplification settles, and the settled writes are measured;
 the drive in use, up to all of it. This order lets each part begin in the state that it needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -9,8 +9,6 @@ An area that random writes go over is modelled as a smaller capacity: what is ne
 to a page-mapped scheme.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import zlib

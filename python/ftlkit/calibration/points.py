@@ -13,8 +13,6 @@ A report may state the state before its first job.
 At depth 1 the figure is the latency. At more, and for settled writes, it is requests per second.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,18 +5,13 @@ each place. Its interval ends where the misfit has grown by the square of Studen
 a move hardly changes, by the slopes, is not run again.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ftlkit.calibration.fit import LINEAR, Fit, Problem, Vector
+from ftlkit.calibration.model import Values
 from ftlkit.results.noise import student_t
-
-if TYPE_CHECKING:
-    from ftlkit.calibration.model import Values
 
 _HARDLY = 0.1
 """A change of this many standard errors is taken from the slopes."""

@@ -1,17 +1,12 @@
 """Chooses channels and dies: all shapes from closed forms, the best few by a fit of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ftlkit.calibration import starts
 from ftlkit.calibration.fit import Fit, Prior, fitted, misfit
-
-if TYPE_CHECKING:
-    from ftlkit.calibration.model import Engine, Shape, Values
-    from ftlkit.calibration.points import Point
+from ftlkit.calibration.model import Engine, Shape, Values
+from ftlkit.calibration.points import Point
 
 _FINALISTS = 3
 """Shapes that are fitted at once, beside those with channels and dies the other way round."""

@@ -5,8 +5,6 @@ found a broken promise; 2 the input or the request is at fault, with one paragra
 change; 3 a translation layer or ftlkit itself is at fault; 130 stopped by Ctrl-C.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

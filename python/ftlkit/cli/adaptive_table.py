@@ -3,8 +3,6 @@
 Names that are too long go on in the next line behind a part or setting, before a list is taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

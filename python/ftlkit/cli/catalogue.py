@@ -1,7 +1,5 @@
 """`ftlkit schemes | devices | workloads`: what there is, from the simulator's own lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any

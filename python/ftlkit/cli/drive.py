@@ -1,10 +1,8 @@
 """`ftlkit drive`: what two reports of a drive's counters tell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -15,9 +13,7 @@ from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import OUT, print_facts, print_json
 from ftlkit.drive.counters import MOST_USED
-
-if TYPE_CHECKING:
-    from ftlkit.drive.life import Life, Range
+from ftlkit.drive.life import Life, Range
 
 NO_COUNTER = "no counter of flash writes is known"
 

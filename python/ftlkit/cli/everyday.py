@@ -1,7 +1,5 @@
 """What people type: `--ftl page dftl`, `--requests 10k`; and the line that they meant."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import shlex

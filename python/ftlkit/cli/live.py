@@ -1,13 +1,12 @@
 """`ftlkit image | serve | stat | fault`: a flash image as a block device."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from typing_extensions import Self
 
 from ftlkit import study
 from ftlkit._native import UserError
@@ -17,10 +16,6 @@ from ftlkit.api import live
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import FOUND, OUT, Command, Group, print_facts, print_json, say
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 image = typer.Typer(cls=Group, help="Make, describe and check flash images.", no_args_is_help=True)
 

@@ -1,7 +1,5 @@
 """`ftlkit mount`: the files of a flash image."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -4,8 +4,6 @@ The simulator and Python name a wrong value by its key in a study. Whoever gave 
 line has typed an option, or `--set`, and has to find that.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

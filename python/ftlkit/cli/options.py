@@ -3,8 +3,6 @@
 Their values are checked by the simulator, which knows the ranges.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

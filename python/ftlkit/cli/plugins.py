@@ -1,7 +1,5 @@
 """`ftlkit plugins`: what installed packages add."""
 
-from __future__ import annotations
-
 import warnings
 
 from ftlkit.cli.shell import OUT, table

@@ -1,9 +1,7 @@
 """`ftlkit reproduce`: a paper's figures and claims, run again."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +12,9 @@ from ftlkit._util.progress import watcher
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, kept_when_stopped, say, table
+from ftlkit.reproduce import Reproduction
 from ftlkit.results.store import DEFAULT, Store, files
 from ftlkit.sweeps.executors import LOCAL, executor
-
-if TYPE_CHECKING:
-    from ftlkit.reproduce import Reproduction
 
 
 def reproduce(

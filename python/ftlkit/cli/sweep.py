@@ -1,12 +1,11 @@
 """`ftlkit sweep`: every combination of devices, workloads, translation layers and values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ftlkit import study
 from ftlkit._util import units
@@ -25,14 +24,10 @@ from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.study import bare_sizes
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.intro import facts
+from ftlkit.sweeps.plan import Plan
+from ftlkit.sweeps.run import Sweep
 from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, shown, text
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ftlkit.sweeps.plan import Plan
-    from ftlkit.sweeps.run import Sweep
 
 _MOST_LINES = 40
 """Points in the table of a terminal."""

@@ -1,13 +1,12 @@
 """`ftlkit torture`: test translation layers for a time, or run one case again."""
 
-from __future__ import annotations
-
 import json as jsonlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,15 +17,11 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.api import torture as checking
+from ftlkit.api.torture import SchemeReport, TortureReport
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, FOUND, INTERRUPTED, OUT, save, say, screen
 from ftlkit.own.loading import names_own
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from ftlkit.api.torture import SchemeReport, TortureReport
 
 
 @options.with_options(of=checking.TortureOptions, minutes=None, seed=None, geometry=None)

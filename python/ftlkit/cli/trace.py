@@ -1,7 +1,5 @@
 """`ftlkit trace info | fit | convert | generate | files`: describe traces, and write our own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated

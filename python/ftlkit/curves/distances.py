@@ -17,8 +17,6 @@ pages by number of accesses, so that each part of the list has its share; the ha
 equally many.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """The verdict of a curve over load or depth, in sentences: each says what points measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ftlkit._util import units

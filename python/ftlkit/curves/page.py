@@ -1,9 +1,6 @@
 """The page of a curve: one self-contained HTML file with chart, numbers and question."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ftlkit._native import __version__
 from ftlkit._util import Json
@@ -11,11 +8,9 @@ from ftlkit.report.drawing import sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import Style, styles
+from ftlkit.results.metric import Metric
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel, chart
-
-if TYPE_CHECKING:
-    from ftlkit.results.metric import Metric
 
 
 @dataclass(frozen=True)

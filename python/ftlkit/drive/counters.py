@@ -5,8 +5,6 @@ unit in its name (`Host_Writes_32MiB`). A reading is up to a step away from the 
 without a unit in their names are not guessed: they are listed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

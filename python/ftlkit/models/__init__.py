@@ -4,8 +4,6 @@ A study file of a reproduction names a function and its arguments; what it gives
 the unit of the metric that a simulation measures, so that both can stand in one figure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ftlkit._native import UserError

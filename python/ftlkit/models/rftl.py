@@ -10,8 +10,6 @@ whose victim has changed. It knows no queue but the one wait, no locality and no
 additional copies' programs, which it takes to run in parallel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

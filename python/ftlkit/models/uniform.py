@@ -7,8 +7,6 @@ Data that are hot and cold cost least when each class of them has blocks of its 
 spare blocks as pay best there: `separated` is that bound, for large blocks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate

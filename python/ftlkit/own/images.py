@@ -4,8 +4,6 @@ Plugins need no such file, since each process finds them by name. What the file 
 when the image is opened, so take it only from those whose programs you would run.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

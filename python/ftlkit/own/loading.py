@@ -1,7 +1,5 @@
 """Finding an FTL written in Python and registering it: `mine.py:HotCold`, or the class itself."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -5,8 +5,6 @@ is named for the first time in a process, and are then known by their names like
 `loading.py`. One that cannot be loaded is warned of once, and does not stop the rest.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import cache
 from importlib.metadata import EntryPoint

@@ -5,8 +5,6 @@ of an installed plugin. The digest keeps results of other code apart, and a work
 changed since.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Classes of one's own by kind: what each derives from and needs, and how it is registered."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterable

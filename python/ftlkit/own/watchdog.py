@@ -1,7 +1,5 @@
 """Ends calls of an FTL that hang: an exception is raised in their threads."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

@@ -1,7 +1,5 @@
 """The causes of flash operations: the simulator's own table, for reports, charts and docs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

@@ -1,19 +1,14 @@
 """A chart by itself, as a notebook's cell shows it: no style sheet, no script, no network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.report import figures, wear_charts
 from ftlkit.report.causes import cause_name
+from ftlkit.report.figures import Figure
 from ftlkit.report.page import template
 from ftlkit.report.palette import CAUSE_COLOURS, styles
-
-if TYPE_CHECKING:
-    from ftlkit.report.figures import Figure
-    from ftlkit.results.outcome import Outcome
+from ftlkit.results.outcome import Outcome
 
 
 @dataclass(frozen=True)

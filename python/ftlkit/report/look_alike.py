@@ -1,7 +1,5 @@
 """A look-alike of a trace as the workload of a study, with what it rests on as comments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ftlkit._util import Json, units

@@ -5,8 +5,6 @@ white and on the dark background alike, so one palette serves both. Runs differ 
 shape as well, for print and for those who see no hue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

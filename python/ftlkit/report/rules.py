@@ -4,8 +4,6 @@ A template names facts, with a function of `units` behind the colon: `{share:sha
 Of rules with one id, the first that holds speaks.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,26 +5,21 @@ A study file (`studies/*.toml`, described in `docs/reproduce.md`) holds what all
 the bounds within which it counts as reproduced. Nothing here knows a paper or a scheme.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.reproduce.claims import Claim
 from ftlkit.reproduce.judge import Judgement, counted, judge
 from ftlkit.reproduce.plan import Plan, find, load
 from ftlkit.reproduce.points import Point
 from ftlkit.reproduce.quick import quick_plan
 from ftlkit.reproduce.runs import absent_points, absent_traces, run_sweeps
+from ftlkit.results.store import Store
 from ftlkit.sweeps.local import Local
-
-if TYPE_CHECKING:
-    from ftlkit.reproduce.claims import Claim
-    from ftlkit.results.store import Store
-    from ftlkit.sweeps.work import Executor
+from ftlkit.sweeps.work import Executor
 
 __all__ = ["Judgement", "Plan", "Point", "Reproduction", "counted", "find", "judge", "load", "reproduce"]
 

@@ -1,7 +1,5 @@
 """File workloads of a reproduction: each is recorded once, and all layers serve that trace."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

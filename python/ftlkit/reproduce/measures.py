@@ -1,7 +1,5 @@
 """What a claim is measured by: each measure makes one number of runs."""
 
-from __future__ import annotations
-
 import itertools
 import statistics
 from collections.abc import Callable, Sequence

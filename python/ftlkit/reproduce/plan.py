@@ -3,8 +3,6 @@
 Keys are checked here, the values of the study in it by the simulator.
 """
 
-from __future__ import annotations
-
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 This is all of it; what comes out has every table in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ test compares it with the results that the simulator writes: a key that is neith
 metric nor one of `PARTS` fails there.
 """
 
-from __future__ import annotations
-
 from ftlkit.results import derived, reproductions
 from ftlkit.results.metric import HIGHER, LOWER, Metric
 

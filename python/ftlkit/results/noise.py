@@ -5,8 +5,6 @@ all seeds. They take runs as drawn independently and their mean as normal, and s
 another trace, device or setting.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Studies: what they can be asked, how they are built and checked, and their TOML."""
 
-from __future__ import annotations
-
 from ftlkit.study.builder import (
     build,
     device_table,

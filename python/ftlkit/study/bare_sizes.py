@@ -1,7 +1,5 @@
 """Sizes that were typed without a whole unit, told once as they were read: `64` and `4k`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ simulator, whose messages name the key and the limit. Thus a key spelled wrong i
 the same words wherever it came from.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """How large a device is, from the keys of its table."""
 
-from __future__ import annotations
-
 import json
 import math
 

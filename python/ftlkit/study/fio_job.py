@@ -1,7 +1,5 @@
 """fio job files: one job becomes a workload; what cannot be read is named in a warning."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from pathlib import Path

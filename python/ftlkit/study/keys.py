@@ -1,7 +1,5 @@
 """The simulator's table of keys: what a study may say of its device, workload, host and run."""
 
-from __future__ import annotations
-
 import json
 
 from ftlkit._native import parts, study_keys

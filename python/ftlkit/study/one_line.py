@@ -5,8 +5,6 @@ has: a generator, a closed loop of a depth, and how the device is prepared. Wher
 given, it is the data on the device: its capacity, or the share of it that is in use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

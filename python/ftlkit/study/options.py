@@ -1,7 +1,5 @@
 """What a study can be asked: the options of every function and command that runs one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict

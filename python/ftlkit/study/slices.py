@@ -3,8 +3,6 @@
 A slice is a smaller device that stands for the whole (docs/device.md).
 """
 
-from __future__ import annotations
-
 import json
 
 from ftlkit import _native

@@ -1,7 +1,5 @@
 """Studies as TOML: read from files, and written so that `ftlkit run` reads them again."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

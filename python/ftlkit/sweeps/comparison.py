@@ -9,8 +9,6 @@ sides are the same, whatever the noise. One interval in
 twenty misses the truth, so of many metrics that do not differ some will look as if they did.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,15 +1,9 @@
 """Where the points of a sweep are run, by name: what `--on` takes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ftlkit._native import UserError
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.ray_executor import RayExecutor
-
-if TYPE_CHECKING:
-    from ftlkit.sweeps.work import Executor
+from ftlkit.sweeps.work import Executor
 
 LOCAL, RAY = "local", "ray"
 

@@ -3,8 +3,6 @@
 Comparisons choose and pair points by this, and refuse those that differ in what nobody named.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 

@@ -4,8 +4,6 @@ Names and labels do not count, nor where a trace lies, nor the limit of memory: 
 a result. A point whose key is in a store need not be run again, whichever sweep it came from.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -6,8 +6,6 @@ that one again in another process; `concurrent.futures` would give up all points
 way.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -8,8 +8,6 @@ A key with a dot, such as `host.queue_depth`, is one of the study's sections; on
 parameter of translation layers. Reproductions and sweeps of the command line expand alike, here.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math
@@ -17,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ftlkit import study
 from ftlkit._native import UserError
@@ -27,10 +25,7 @@ from ftlkit.own.references import references
 from ftlkit.study import one_line
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
-
-if TYPE_CHECKING:
-    from ftlkit.sweeps.values import Axis
-
+from ftlkit.sweeps.values import Axis
 
 MOST_POINTS = 100_000
 """More would take days on one machine; a slip of the pen asks for billions."""

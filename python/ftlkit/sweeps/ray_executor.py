@@ -5,8 +5,6 @@ folder under its digest; the tasks there read it from that file. Every machine n
 ftlkit.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

@@ -8,15 +8,12 @@ A point that is refused is a result with its error; a key that nobody takes, or 
 nothing can be run, is the user's mistake and ends it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ftlkit import study
 from ftlkit._native import Control, UserError
@@ -26,13 +23,11 @@ from ftlkit._util.progress import Silent, State, Watcher
 from ftlkit.own.references import code, references
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE, LOST, REFUSED
+from ftlkit.results.store import Store
 from ftlkit.sweeps import key
 from ftlkit.sweeps.plan import UNNAMED, Plan, Point
 from ftlkit.sweeps.traces import Traces, as_given, over, scratch
 from ftlkit.sweeps.work import Answer, Executor, Job
-
-if TYPE_CHECKING:
-    from ftlkit.results.store import Store
 
 
 @dataclass(frozen=True)

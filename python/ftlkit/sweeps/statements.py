@@ -3,26 +3,21 @@
 The sentences are made from the rows of the table, so that they say what the table shows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
 from ftlkit.report.rules import listed, say
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.metric import Metric
 from ftlkit.results.noise import LITTLE, Estimate
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.summary import Group, groups, text
-
-if TYPE_CHECKING:
-    from ftlkit.results.metric import Metric
 
 _RANKED_BY = {
     "response_mean_ns": ("mean response", "overloaded, worn out or without requests"),

@@ -1,19 +1,14 @@
 """Points that differ in their seed alone, put together: a mean of each metric with its interval."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.metric import Metric
 from ftlkit.results.noise import Estimate, estimate
 from ftlkit.results.store import varied
-
-if TYPE_CHECKING:
-    from ftlkit.results.metric import Metric
 
 
 @dataclass(frozen=True)

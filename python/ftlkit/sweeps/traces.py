@@ -9,8 +9,6 @@ next one: who works in a folder holds a lock on a file in it, which the system t
 however that ended.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -22,17 +20,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ftlkit import _native
+from ftlkit._native import Control
 from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit.study import ReadingOptions
 from ftlkit.sweeps import key
-
-if TYPE_CHECKING:
-    from ftlkit._native import Control
-
 
 _READING = tuple(ReadingOptions.__annotations__)
 

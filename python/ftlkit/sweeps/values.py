@@ -5,8 +5,6 @@ values, and `host.queue_depth=1..8:+1,16` both. How many values a range has is r
 of them is made.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A point as work: what an executor gets, what it answers, what happens in between."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Generator, Sequence

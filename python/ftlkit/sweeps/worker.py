@@ -7,8 +7,6 @@ It ends when whoever started it does, however that ended: then there is nothing 
 works in a thread, so that it notices in the middle of a run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
