@@ -18,8 +18,6 @@ from ftlkit.advice.query import REFERENCE, Query, TooShortError, duration
 from ftlkit.advice.search_result import SHARE, Rung, SearchResult
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from ftlkit.sweeps.local import Local
 
 
@@ -118,8 +116,21 @@ class Clock:
 
     def counting(self, watch: Callable[[], Watcher]) -> Callable[[], Watcher]:
         """What shows the time spent of the budget instead of how many runs of a part are done."""
-        budget_s, begun_s = self._budget_s, self._begun_s
-        return watch if budget_s is None else lambda: _Spent(watch(), budget_s, begun_s)
+        if self._budget_s is None:
+            return watch
+        budget_s, begun_s = max(1, round(self._budget_s)), self._begun_s
+
+        def counted() -> Watcher:
+            watcher = watch()
+            shown = watcher.show
+
+            def show(state: State) -> None:  # noqa: ARG001 - what a watcher is shown
+                shown([(BUDGET, min(int(time.monotonic() - begun_s), budget_s), budget_s)])
+
+            watcher.show = show  # type: ignore[method-assign] # of this one alone
+            return watcher
+
+        return counted
 
     def limit(self, executor: Local, reserved_s: float) -> None:
         """Let runs go on until so many seconds are left."""
@@ -254,27 +265,3 @@ class RunTimes:
     def again_s(self, rung: Rung, stack: str, many: int) -> float:
         """Estimated time of this many stacks like one over the same prefix."""
         return self.runs_s(rung, [stack] * many, rung.requests)
-
-
-class _Spent(Watcher):
-    """Shows the seconds that are spent of a budget, whatever runs meanwhile."""
-
-    def __init__(self, watcher: Watcher, budget_s: float, begun_s: float) -> None:
-        self._watcher, self._budget_s, self._begun_s = watcher, budget_s, begun_s
-
-    def __enter__(self) -> Self:
-        self._watcher.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._watcher.__exit__(*error)
-
-    def show(self, state: State) -> None:  # noqa: ARG002 - what a watcher is shown
-        """Show the time."""
-        budget_s = max(1, round(self._budget_s))
-        spent_s = min(int(time.monotonic() - self._begun_s), budget_s)
-        self._watcher.show([(BUDGET, spent_s, budget_s)])
-
-    def stopping(self) -> None:
-        """Say that the work was asked to stop."""
-        self._watcher.stopping()
