@@ -69,14 +69,15 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
 
 def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:
     """The best stack with the best unit for the goal, of those that were measured."""
-    found = {
-        f"{measured.stack} at {trial.unit_bytes}": (trial, measured)
-        for trial in result.units
-        for measured in trial.told.values()
-        if is_within(query, measured)
-    }
-    points = [replace(measured.point(query.metrics), stack=name) for name, (_, measured) in found.items()]
-    return next((found[point.stack] for point in ranked(points, query)), None)
+    runs = [(trial, measured) for trial in result.units for measured in trial.told.values()]
+    return _first(query, [(trial, measured) for trial, measured in runs if is_within(query, measured)])
+
+
+def _first(query: Query, runs: Iterable[tuple[UnitTrial, Measured]]) -> tuple[UnitTrial, Measured] | None:
+    """The best of stacks with units for the goal."""
+    by_name = {f"{measured.stack} at {trial.unit_bytes}": (trial, measured) for trial, measured in runs}
+    points = [replace(measured.point(query.metrics), stack=name) for name, (_, measured) in by_name.items()]
+    return next((by_name[point.stack] for point in ranked(points, query)), None)
 
 
 def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
@@ -141,9 +142,10 @@ def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
     ram = units.size(measured.mean("ram_bytes"))
     mine = next(iter(_runs(own)))
     if trial.is_own:
-        rivals = [_best_of(query, other) for other in result.units if not other.is_own]
+        others = [other for other in result.units if not other.is_own]
+        rivals = [(other, other.told[stack]) for other in others for stack in best_first(query, other.told)[:1]]
         names = _listed(units.size(other.unit_bytes) for other in measured_units)
-        next_best = _nearest(query, [rival for rival in rivals if rival is not None])
+        next_best = _nearest(query, _first(query, rivals))
         return [f"Of units of {names} those of the device are best for this goal{within}{next_best}."]
     compared = phrasing.against(query.metric, measured, mine, f"{mine.stack} with {units.size(own.unit_bytes)}")
     key = f"--set device.mapping_unit={plain(f'{trial.unit_bytes}B')}"
@@ -165,18 +167,11 @@ def _by(query: Query, mine: Measured, measured: Measured) -> str:
     return "a little " if ratio(*(cost or 0.0 for cost in costs)) <= 1 + NEAR else ""
 
 
-def _best_of(query: Query, trial: UnitTrial) -> tuple[UnitTrial, Measured] | None:
-    return next(((trial, trial.told[stack]) for stack in best_first(query, trial.told)), None)
-
-
-def _nearest(query: Query, rivals: list[tuple[UnitTrial, Measured]]) -> str:
+def _nearest(query: Query, best: tuple[UnitTrial, Measured] | None) -> str:
     """The best of other units."""
-    by_name = {f"{measured.stack} at {trial.unit_bytes}": (trial, measured) for trial, measured in rivals}
-    points = [replace(measured.point(query.metrics), stack=name) for name, (_, measured) in by_name.items()]
-    order = ranked(points, query)
-    if not order:
+    if best is None:
         return ""
-    trial, measured = by_name[order[0].stack]
+    trial, measured = best
     told = f"{phrasing.named(query.metric)} {phrasing.text(query.metric, measured)}"
     ram = units.size(measured.mean("ram_bytes"))
     return f"; next come {units.size(trial.unit_bytes)} with {measured.stack}: {told} with {ram} of RAM"
