@@ -60,6 +60,8 @@ other = fk_parts:Other
 page = fk_parts:Page
 """
 
+Ftlkit = Callable[..., subprocess.CompletedProcess[str]]
+
 COMPARE = ["--requests", "300", "--capacity", "32MiB", "--addresses", "wrap"]
 
 
@@ -74,7 +76,7 @@ def install(folder: Path, package: str, points: str, **modules: str) -> None:
 
 
 @pytest.fixture
-def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.CompletedProcess[str]]:
+def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ftlkit:
     """The command in a process of its own, which sees the packages of a folder."""
     package = Path(__file__).parents[1] / "python"
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{package}")
@@ -87,9 +89,7 @@ def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., sub
     return call
 
 
-def test_plugins_are_listed_and_those_that_fail_are_named(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_path: Path) -> None:
     install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
     listed = ftlkit("plugins")
     assert listed.returncode == 0, listed.stderr
@@ -112,9 +112,7 @@ def test_plugins_are_listed_and_those_that_fail_are_named(
     assert listed.stderr == ""
 
 
-def test_plugins_run_by_their_names_beside_a_broken_one(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_plugins_run_by_their_names_beside_a_broken_one(ftlkit: Ftlkit, tmp_path: Path) -> None:
     install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
     done = ftlkit("compare", "fin1", "--ftl", "append,page:victim=oldest", *COMPARE)
     assert done.returncode == 0, done.stderr
@@ -149,9 +147,7 @@ def installed(tmp_path: Path) -> Path:
     ids=lambda words: words[0],
 )
 @pytest.mark.usefixtures("installed")
-def test_commands_with_workers_take_own_classes_and_warn_once(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], command: list[str], ftl: str
-) -> None:
+def test_commands_with_workers_take_own_classes_and_warn_once(ftlkit: Ftlkit, command: list[str], ftl: str) -> None:
     done = ftlkit(*command, "--ftl", ftl, *COMPARE)
     assert done.returncode == 0, done.stderr
     assert "append" in done.stdout
@@ -159,9 +155,7 @@ def test_commands_with_workers_take_own_classes_and_warn_once(
     assert " ".join(done.stderr.split()).count("fk_broken:Thing of fk-parts 1.2 is left out") == 1
 
 
-def test_points_of_changed_code_are_run_again(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], installed: Path
-) -> None:
+def test_points_of_changed_code_are_run_again(ftlkit: Ftlkit, installed: Path) -> None:
     sweep = ["sweep", "fin1", "--ftl", "append,page:victim=mine.py:Oldest", *COMPARE]
     said = [ftlkit(*sweep), ftlkit(*sweep)]
     (installed / "mine.py").write_text(PARTS + "\n# changed\n")
@@ -184,9 +178,7 @@ def test_a_class_of_a_session_is_refused_by_workers_with_the_way_out() -> None:
 
 @pytest.mark.parametrize("ftl", ["append", "page:victim=oldest", "page:victim=mine.py:Oldest"])
 @pytest.mark.usefixtures("installed")
-def test_images_are_made_and_opened_with_own_classes(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], ftl: str
-) -> None:
+def test_images_are_made_and_opened_with_own_classes(ftlkit: Ftlkit, ftl: str) -> None:
     made = ftlkit("image", "create", "d.img", "--ftl", ftl, "--capacity", "32MiB")
     assert made.returncode == 0, made.stderr
     checked = ftlkit("image", "check", "d.img")
@@ -198,9 +190,7 @@ def test_images_are_made_and_opened_with_own_classes(
     assert checked.returncode == 0, checked.stderr
 
 
-def test_the_first_package_keeps_a_name(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_the_first_package_keeps_a_name(ftlkit: Ftlkit, tmp_path: Path) -> None:
     install(tmp_path, "fk-one", "[ftlkit.plugins]\na = fk_parts:Append\n", fk_parts=PARTS)
     install(tmp_path, "fk-two", "[ftlkit.plugins]\nb = fk_parts:Append\n")
     said = " ".join(ftlkit("plugins").stdout.split())
@@ -208,7 +198,7 @@ def test_the_first_package_keeps_a_name(
 
 
 def test_without_plugins_the_list_says_how_to_add_one(
-    ftlkit: Callable[..., subprocess.CompletedProcess[str]],
+    ftlkit: Ftlkit,
 ) -> None:
     done = ftlkit("plugins")
     assert done.returncode == 0, done.stderr
