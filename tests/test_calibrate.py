@@ -14,6 +14,7 @@ import pytest
 
 import ftlkit as fk
 from conftest import Call
+from disk import Disk, needs
 from fio_reports import drawn, report
 from ftlkit.calibration import fio, starts, wording
 from ftlkit.calibration.calibration import Calibration, _at, _usable
@@ -42,6 +43,12 @@ STORED = Path(__file__).parent / "fio" / "drawn-1.json"
 """What the printed jobs reported of the simulated device `drawn(1)`: `report` writes it anew."""
 
 WITHIN = 0.05
+
+SECONDS = 4
+"""Of each measurement."""
+
+SLOWER = 4
+"""Times are so much longer than those of a drive: replies are late by tens of microseconds."""
 
 SOME = (
     "fill-50,trimmed-4k-d1,trimmed-256k-d1,read-4k-d1,read-8k-d1,read-16k-d1,read-32k-d1,read-64k-d1,read-256k-d1,read-4k-d4,read-4k-d8,read-4k-d16,"
@@ -620,6 +627,22 @@ def test_a_device_drawn_at_random_is_found(seed: int, tmp_path: Path) -> None:
     device = drawn(seed)
     report(device, tmp_path / "drive.json")
     made = fk.calibrate(tmp_path / "drive.json", settings=["device.pages_per_block=32"])
+    assert wrong(made.document["parameters"], device) == {}, made.toml
+
+
+@pytest.mark.skipif("FTLKIT_LONG" not in os.environ, reason="minutes of fio for each device; set FTLKIT_LONG=1")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_served_device_is_found_blind(seed: int, tmp_path: Path) -> None:
+    needs("fio")
+    # It is served over a link of its own: fio, the socket and the server.
+    device = {key: value for key, value in drawn(seed, slower=SLOWER).items() if key != "link_latency"}
+    report, jobs = tmp_path / "drive.json", tmp_path / "calibrate.fio"
+    known = {key: value for key, value in device.items() if key not in ("capacity", "spare")}
+    with Disk(tmp_path, "page", capacity=device["capacity"], spare=0.1, **known).start("--latency", "modelled") as disk:
+        jobs.write_text(job_file(device["capacity"], disk.uri), encoding="utf-8")
+        command = ["fio", "--output-format=json", f"--output={report}", str(jobs)]
+        subprocess.run(command, env=os.environ | {"RUNTIME": str(SECONDS)}, check=True, timeout=1_800)
+    made = fk.calibrate(report, settings=[f"device.pages_per_block={device['pages_per_block']}"])
     assert wrong(made.document["parameters"], device) == {}, made.toml
 
 

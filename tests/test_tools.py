@@ -1,5 +1,6 @@
-"""The tool that finds values which optimised programs read and never compute."""
+"""Tools: one compares event hashes, one finds values that programs read and never compute."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import LONG
+from ftlkit.study import tomllib
 from tool_modules import load_tool
 
 ROOT = Path(__file__).parents[1]
@@ -53,3 +55,14 @@ def test_a_value_that_is_read_and_never_written_is_found(listing: str, statement
 def test_no_value_of_a_release_is_lost() -> None:
     said = subprocess.run([sys.executable, str(TOOL)], capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stdout + said.stderr
+
+
+def test_every_row_of_the_steady_bench_is_compared() -> None:
+    source = (ROOT / "benches" / "src" / "steady.rs").read_text(encoding="utf-8")
+    named = re.findall(r'^ {8}name: "|^ {4}log_buffer\("|^ {4}page_mapped\(|\.\.page_mapped\(', source, re.MULTILINE)
+    rows = load_tool("compare_hashes").steady_rows()
+    assert len(rows) == len(named) > 20
+    for name, text in rows.items():
+        study = tomllib.loads(text)
+        assert study["ftl"], name
+        assert study["device"]["channels"] > 1, name
