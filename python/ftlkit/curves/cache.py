@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit.curves.distances import Distances, drawn_of, exact, sampled
+from ftlkit.curves.distances import drawn_of, exact, sampled
 
 if TYPE_CHECKING:
     from ftlkit.curves.accesses import Accesses
@@ -64,7 +64,7 @@ def curve(accesses: Accesses, sizes: Sequence[int], share: float | None = None) 
     distances = sampled(*of) if share < 1 else exact(accesses.pages, accesses.filled, accesses.completions)
     return Curve(
         list(sizes),
-        _ratios(accesses, sizes, distances),
+        [distances.hit_ratio(_entries(accesses, size)) for size in sizes],
         che(accesses, sizes),
         cold(accesses, sizes),
         count,
@@ -83,10 +83,6 @@ def _check(pages: int, share: float) -> None:
             f"--sample {share:g}: that is {drawn:,} of {pages:,} pages, and a curve from fewer than {LEAST_PAGES:,} "
             f"may be off by many points. Take {instead}."
         )
-
-
-def _ratios(accesses: Accesses, sizes: Sequence[int], distances: Distances) -> list[float]:
-    return [distances.hit_ratio(_entries(accesses, size)) for size in sizes]
 
 
 def _entries(accesses: Accesses, size: int) -> int:

@@ -163,7 +163,7 @@ def _take(report: Json, reading: Reading) -> None:
     sector = int(_number(report.get("logical_block_size")) or 512)
     for row in _statistics(report):
         _statistic(row, reading, sector)
-    for row in _rows(report, "ata_smart_attributes"):
+    for row in _list(_within(report, "ata_smart_attributes", "table")):
         _attribute(row, reading)
     for name in _MEDIA:
         if (units := _number(_wide(report.get(name)))) is not None:
@@ -269,10 +269,6 @@ def _used(name: str, normal: float | None, raw: float) -> float | None:
 def _statistics(report: Json) -> Iterator[Json]:
     for page in _list(_within(report, "ata_device_statistics", "pages")):
         yield from _list(page.get("table"))
-
-
-def _rows(report: Json, name: str) -> list[Json]:
-    return _list(_within(report, name, "table"))
 
 
 def _list(value: Any) -> list[Json]:  # noqa: ANN401 - as the report has it

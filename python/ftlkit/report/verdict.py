@@ -106,7 +106,7 @@ def verdict(results: Outcome) -> Verdict:
             *_buffers(runs),
             *_mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
             *_otherwise(runs, ahead),
-            *_caches(runs),
+            *[sentence for run in runs if (sentence := cache(run))],
         ],
         evenness(results.document["runs"]),
         lives(results),
@@ -386,7 +386,3 @@ def _otherwise(runs: list[Run], ahead: list[Run]) -> list[str]:
             leading = names([run for run in known if metric.text(metric.value(run)) == metric.text(best)])
             sentences.append(f"{words} ({leading}: {metric.text(best)} against {metric.text(mine)})")
     return [f"Another would lead if what counts were {' or '.join(sentences)}."] if sentences else []
-
-
-def _caches(runs: list[Run]) -> list[str]:
-    return [sentence for run in runs if (sentence := cache(run))]

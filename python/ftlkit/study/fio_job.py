@@ -88,7 +88,7 @@ class _Reading:
         if rw not in _PATTERNS:
             raise UserError(f"{self._path}: rw={rw} is not read. Give one of {', '.join(_PATTERNS)}.")
         is_random, writes = _PATTERNS[rw]
-        unit = self._size("bs", "4k")
+        unit = self._bytes("bs", str(self._take("bs", "4k")))
         generator: Json = {"pattern": self._pattern(is_random=is_random), "unit": unit, "arrivals": ARRIVALS}
         generator["write_share"] = self._write_share() if writes is None else writes
         flush_every = self._count("fsync", "0")
@@ -154,9 +154,6 @@ class _Reading:
             return _native.read_quantity("count", text)
         except UserError as error:
             raise UserError(f"{self._path}: {key}={text}: {error}.") from None
-
-    def _size(self, key: str, otherwise: str) -> int:
-        return self._bytes(key, str(self._take(key, otherwise)))
 
     def _bytes(self, key: str, text: str) -> int:
         # To fio, 4k, 4kb and 4KiB are the same.

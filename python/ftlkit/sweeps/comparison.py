@@ -106,7 +106,7 @@ def select(text: str, store: Path) -> Selection:
 
 def _chosen(text: str, conditions: dict[str, str], store: Store) -> Selection:
     rows = sorted(store.rows(), key=in_order)
-    matching = [row for row in rows if _meets(row, conditions)]
+    matching = [row for row in rows if all(_meets(row, key, value) for key, value in conditions.items())]
     if not matching or _unknown(conditions, rows):
         raise UserError(_nothing(text, conditions, store, rows))
     done = [row for row in matching if row["state"] == "done"]
@@ -148,11 +148,7 @@ def in_order(row: Json) -> tuple[object, ...]:
     return row["device"], row["workload"], row["label"], settings, row["seed"]
 
 
-def _meets(row: Json, conditions: dict[str, str]) -> bool:
-    return all(_meets_one(row, key, value) for key, value in conditions.items())
-
-
-def _meets_one(row: Json, key: str, value: str) -> bool:
+def _meets(row: Json, key: str, value: str) -> bool:
     if key == "engine":
         return str(row[key]).startswith(value)
     if key == "ftl":

@@ -19,7 +19,7 @@ from ftlkit import study
 from ftlkit._native import Control, UserError
 from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
-from ftlkit._util.progress import Silent, State, Watcher
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit.own.references import code, references
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE, LOST, REFUSED
@@ -259,11 +259,7 @@ def _run_missing(
         for number, answer in enumerate(answers, 1):
             missing_point = missing[answer.index]
             rows[missing_point.key] = _kept(store, missing_point, _as_given(answer, jobs[answer.index]))
-            watcher.show(_progress(number, len(jobs)))
-
-
-def _progress(done: int, points: int) -> State:
-    return [("points", done, points)]
+            watcher.show([("points", number, len(jobs))])
 
 
 def _as_given(answer: Answer, job: Job) -> Answer:

@@ -59,13 +59,9 @@ def shown(rows: Iterable[Json]) -> list[Metric]:
         metric
         for metric in COLUMNS.values()
         if metric.heading
-        and (not metric.when or _occurs(metric.when, points))
+        and (not metric.when or any(float(row.get(metric.when) or 0) > 0 for row in points))
         and (has_clock or any(row.get(metric.name) is not None for row in points))
     ]
-
-
-def _occurs(name: str, rows: list[Json]) -> bool:
-    return any(float(row.get(name) or 0) > 0 for row in rows)
 
 
 def text(metric: Metric, estimate: Estimate | None) -> str:
