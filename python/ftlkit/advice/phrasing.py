@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import units
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.noise import LITTLE, Estimate, estimate
+from ftlkit.results.noise import LITTLE, Estimate
+from ftlkit.sweeps import summary
 from ftlkit.sweeps.comparison import SAME, UNKNOWN, UNSEEN, Change, change
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
-    from ftlkit.results.metric import Metric
 
 _TENFOLD = 9.0
 """From so much growth on, as a share, a change is told as a factor, which reads easier."""
@@ -32,20 +32,12 @@ _MORE_LESS = {
 
 def of(metric: str, measured: Measured) -> Estimate | None:
     """A metric's mean over the seeds, with its interval; None where a run has none."""
-    values = [row[metric] for row in measured.rows]
-    return (
-        None
-        if not values or any(number is None for number in values)
-        else estimate([float(number) for number in values])
-    )
+    return summary.estimate_of(measured.rows, metric)
 
 
 def value(metric: str, mean: Estimate | None) -> str:
     """A mean as people read it, with half of its interval where several seeds tell it."""
-    column: Metric = COLUMNS[metric]
-    if mean is None:
-        return column.text(None)
-    return units.with_interval(column.text, mean.mean, mean.half_width)
+    return summary.text(COLUMNS[metric], mean)
 
 
 def text(metric: str, measured: Measured) -> str:

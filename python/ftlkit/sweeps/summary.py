@@ -1,6 +1,6 @@
 """Points that differ in their seed alone, put together: a mean of each metric with its interval."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -28,8 +28,14 @@ class Group:
 
     def estimate(self, metric: str) -> Estimate | None:
         """A metric's mean over the seeds; None where a run has none."""
-        values = [row[metric] for row in self.rows]
-        return None if any(value is None for value in values) else estimate([float(value) for value in values])
+        return estimate_of(self.rows, metric)
+
+
+def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
+    """A metric's mean over runs with different seeds; None where a run has none."""
+    values = [row[metric] for row in rows]
+    is_known = bool(values) and not any(value is None for value in values)
+    return estimate([float(value) for value in values]) if is_known else None
 
 
 def groups(rows: Iterable[Json]) -> list[Group]:
