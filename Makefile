@@ -11,7 +11,7 @@ MINUTES ?= 10
 INSTRUCTIONS := cargo test --quiet --workspace --lib --no-run --message-format=json | $(PYTHON) benches/instructions.py $(ARGS)
 
 # Tests that take long, of a kind of which others are tried: `make test-all` runs them.
-LONG := host_crash damage no_checkpoint_misleads swarms_are_endured is_divided_anew \
+LONG := no_checkpoint_misleads swarms_are_endured is_divided_anew \
 	the_power_is_cut_while_blocks_fail blocks_fail_with_every_setting each_leveller_keeps_its_bound \
 	dftl_hit_ratio_meets_che
 

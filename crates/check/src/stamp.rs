@@ -10,12 +10,12 @@ use flash::Lpn;
 pub type Stamp = u64;
 
 /// The stamp of a version of a page.
-pub(crate) fn stamp(lpn: Lpn, version: u32) -> Stamp {
+pub fn stamp(lpn: Lpn, version: u32) -> Stamp {
     u64::from(lpn.get()) << 32 | u64::from(version)
 }
 
 /// The page that a stamp names.
-pub(crate) fn page_of(stamp: Stamp) -> u32 {
+pub fn page_of(stamp: Stamp) -> u32 {
     (stamp >> 32) as u32
 }
 

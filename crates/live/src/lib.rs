@@ -21,7 +21,7 @@ mod text;
 pub use drive::{DriveError, DriveOptions, HostCounts, LiveDrive, Piece};
 pub use error::LiveError;
 pub use image::{
-    CheckReport, Counters, Description, FileStore, Findings, Gathering, Image, ImageInfo, LiveChip, check, info,
+    CheckReport, Counters, Description, DiskOp, FileStore, Findings, Gathering, Image, ImageInfo, LiveChip, check, info,
 };
 pub use server::{
     Address, ControlRequest, DEFAULT_CLIENTS, FailureName, FaultRequest, FilesStat, Limits, LocalClient,

@@ -12,7 +12,7 @@ use crate::case::named::list;
 
 /// The choice among the cuts on top of certain others.
 #[derive(Clone, Debug)]
-pub(crate) struct CutSampler {
+pub struct CutSampler {
     rule: Rule,
 }
 
@@ -26,17 +26,17 @@ enum Rule {
 
 impl CutSampler {
     /// Only the next of the cuts that a case names, if those before it are the ones made so far.
-    pub(crate) fn named(cuts: &[Cut], so_far: &[Cut]) -> Self {
+    pub fn named(cuts: &[Cut], so_far: &[Cut]) -> Self {
         Self { rule: Rule::This(cuts.strip_prefix(so_far).and_then(|rest| rest.first().copied())) }
     }
 
     /// A sample that depends on the seed and on the cuts made so far.
-    pub(crate) fn drawn(seed: u64, so_far: &[Cut]) -> Self {
+    pub fn drawn(seed: u64, so_far: &[Cut]) -> Self {
         Self { rule: Rule::Drawn(derive(seed, &list(so_far))) }
     }
 
     /// Whether a cut is tried where one in this many is: 1 for all, 0 for none.
-    pub(crate) fn takes(&self, cut: Cut, one_in: u32) -> bool {
+    pub fn takes(&self, cut: Cut, one_in: u32) -> bool {
         match self.rule {
             Rule::This(this) => this == Some(cut),
             Rule::Drawn(seed) => {
@@ -47,7 +47,7 @@ impl CutSampler {
     }
 
     /// The cuts at an operation that are tried.
-    pub(crate) fn at(&self, operation: u32, one_in: u32) -> impl Iterator<Item = Cut> + use<'_> {
+    pub fn at(&self, operation: u32, one_in: u32) -> impl Iterator<Item = Cut> + use<'_> {
         let cuts = Tear::ALL.into_iter().map(move |tear| Cut { operation, tear });
         cuts.filter(move |&cut| self.takes(cut, one_in))
     }

@@ -1,4 +1,6 @@
-//! What each logical page may hold after a power cut.
+//! The rule of what each logical page may hold after a power cut: of the flash, of a live device's
+//! server, or of its host. They differ in what an acknowledged write may lose until a flush:
+//! nothing, as many pages as a buffer has room for, or everything.
 //!
 //! Between cuts a page has one right content, as with the [`ExactOracle`](crate::ExactOracle). A
 //! cut widens that to a set:
@@ -9,12 +11,17 @@
 //! - **trimmed, not flushed since**: nothing, or a version written after the last durable trim and
 //!   not after the trimmed one;
 //! - **being trimmed**: that, or whatever was allowed before;
-//! - **trimmed and flushed**: nothing.
+//! - **trimmed and flushed**: nothing, unless the device was read-only: its flush keeps no trims.
+//!
+//! A trim frees the page's newest copy at once, so that a collection may erase it before an older
+//! copy. To keep it until the flush would need room for data that nobody wants. So a forgotten trim
+//! may show any version since the last durable trim.
 //!
 //! What recovery then shows is the truth from there on: it must not change without the host's
-//! doing, whatever happens to the power. Pages of one request are judged one by one. No more pages
-//! may have gone back to an older version than a scheme's buffer has room for, which is none for a
-//! scheme without one.
+//! doing, whatever happens to the power. If the host of an image itself loses power, that begins
+//! with its next flush. Pages of one request are judged one by one. No more pages may have gone
+//! back to an older version than a scheme's buffer has room for, which is none for a scheme without
+//! one.
 
 use flash::Lpn;
 
@@ -41,9 +48,11 @@ struct Account {
 
 /// More acknowledged pages hold an older version after a cut than can have waited in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WentBack {
-    pub(crate) pages: u32,
-    pub(crate) room: u32,
+pub struct WentBack {
+    /// Pages in an older version.
+    pub pages: u32,
+    /// Pages that can have waited.
+    pub room: u32,
 }
 
 /// What the request in flight would make of a page.
@@ -55,7 +64,7 @@ enum Intent {
 
 /// The accounts of all pages, and the request in flight.
 #[derive(Clone, Debug)]
-pub(crate) struct CrashOracle {
+pub struct CrashOracle {
     pages: Vec<Account>,
     in_flight: Option<Operation>,
     /// Acknowledged pages that the scheme may keep in RAM until a flush.
@@ -67,13 +76,13 @@ pub(crate) struct CrashOracle {
 impl CrashOracle {
     /// Nothing has ever been written. Acknowledged writes may leave this many pages in RAM until a
     /// flush; with 0 they last at once.
-    pub(crate) fn new(logical_pages: u32, buffer_pages: u32) -> Self {
+    pub fn new(logical_pages: u32, buffer_pages: u32) -> Self {
         let nothing = Account { low: 1, may_be_empty: true, floor: 1, ..Account::default() };
         Self { pages: vec![nothing; logical_pages as usize], in_flight: None, buffer_pages, gone_back: 0 }
     }
 
     /// Logical pages of the device.
-    pub(crate) fn logical_pages(&self) -> u32 {
+    pub fn logical_pages(&self) -> u32 {
         self.pages.len() as u32
     }
 
@@ -98,13 +107,22 @@ impl CrashOracle {
         Mismatch { lpn, expected: self.right(lpn), got, nature }
     }
 
-    /// After a cut: what was found must be allowed, and is the truth from now on.
-    pub(crate) fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+    /// From now on acknowledged writes may leave this many pages in RAM until a flush.
+    pub fn set_buffer(&mut self, buffer_pages: u32) {
+        self.buffer_pages = buffer_pages;
+    }
+
+    /// Whether a page may hold something after a cut.
+    pub fn may_hold(&self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
         let is_own = got == 0 || page_of(got) == lpn.get();
+        let is_allowed = is_own && self.pages[lpn.index()].allows(version_of(got), self.intent(lpn));
+        if is_allowed { Ok(()) } else { Err(self.mismatch(lpn, got)) }
+    }
+
+    /// After a cut: what was found must be allowed, and is the truth from now on.
+    pub fn observe(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        self.may_hold(lpn, got)?;
         let version = version_of(got);
-        if !is_own || !self.pages[lpn.index()].allows(version, self.intent(lpn)) {
-            return Err(self.mismatch(lpn, got));
-        }
         let is_in_flight = self.intent(lpn).is_some();
         let page = &mut self.pages[lpn.index()];
         self.gone_back += u32::from(page.current != 0 && page.current != version && !is_in_flight);
@@ -115,26 +133,56 @@ impl CrashOracle {
 
     /// All pages have been observed: those that have gone back must be so few that they can have
     /// waited in the scheme's buffer.
-    pub(crate) fn end_observation(&mut self) -> Result<(), WentBack> {
+    pub fn end_observation(&mut self) -> Result<(), WentBack> {
         self.in_flight = None;
         let (gone_back, room) = (std::mem::take(&mut self.gone_back), self.buffer_pages);
         if gone_back <= room { Ok(()) } else { Err(WentBack { pages: gone_back, room }) }
     }
 
-    /// While the power is on: a page of a write that was refused holds something else than before,
-    /// so it must be what was to be written.
-    pub(crate) fn observe_refused(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
-        let lasts = self.buffer_pages == 0;
+    /// While the power is on: a page of a refused request holds what it held before, or what the
+    /// request was to make of it.
+    pub fn observe_refused(&mut self, lpn: Lpn, got: Stamp) -> Result<(), Mismatch> {
+        let (lasts, before, intent) = (self.buffer_pages == 0, self.right(lpn), self.intent(lpn));
         let page = &mut self.pages[lpn.index()];
-        if got != stamp(lpn, page.newest) {
-            return Err(self.mismatch(lpn, got));
+        match intent {
+            _ if got == before => {}
+            Some(Intent::Write(new)) if got == stamp(lpn, new) => page.write(lasts),
+            Some(Intent::Trim) if got == 0 => page.trim(),
+            _ => return Err(self.mismatch(lpn, got)),
         }
-        page.write(lasts);
         Ok(())
     }
 
+    /// The host was shown something, and it lasts from the next flush on, as a write does.
+    pub fn show(&mut self, lpn: Lpn, got: Stamp) {
+        let (page, version) = (&mut self.pages[lpn.index()], version_of(got));
+        page.current = version;
+        if version == 0 {
+            page.may_be_empty = true;
+        } else {
+            (page.low, page.high) = (page.low.min(version), page.high.max(version));
+        }
+    }
+
+    /// Nobody was told what became of the request in flight. As long as nothing is shown, its pages
+    /// hold the new content, the old one, or what a trim leaves.
+    pub fn interrupt(&mut self) {
+        match self.in_flight.take().map(|operation| operation.effect()) {
+            Some(Effect::Writes(extent)) => self.each(extent, |page| page.write(false)),
+            Some(Effect::Trims(extent)) => self.each(extent, Account::trim),
+            _ => {}
+        }
+    }
+
+    /// A read-only device acknowledged the flush in flight: what was written lasts, and trims may be
+    /// forgotten all the same.
+    pub fn acknowledge_read_only_flush(&mut self) {
+        self.in_flight = None;
+        self.pages.iter_mut().filter(|page| page.current != 0).for_each(Account::settle);
+    }
+
     /// The request in flight was refused, and what became of its pages is known.
-    pub(crate) fn forget_request(&mut self) {
+    pub fn forget_request(&mut self) {
         self.in_flight = None;
     }
 
@@ -306,11 +354,74 @@ mod tests {
     }
 
     #[test]
+    fn a_forgotten_trim_shows_any_version_up_to_the_one_that_was_there() {
+        let mut allowed = CrashOracle::new(3, 1);
+        done(&mut allowed, &[Operation::Write(EXTENT), Operation::Flush, Operation::Write(EXTENT), Operation::Flush]);
+        done(&mut allowed, &[Operation::Write(EXTENT)]);
+        allowed.observe(PAGE, stamp(PAGE, 2)).expect("the buffer was lost");
+        done(&mut allowed, &[Operation::Trim(EXTENT)]);
+        assert_eq!(versions(&allowed), [0, 1, 2], "version 3 was lost before the trim");
+    }
+
+    #[test]
+    fn a_flush_of_a_read_only_device_keeps_writes_and_no_trim() {
+        let mut allowed = CrashOracle::new(3, 1);
+        done(&mut allowed, &[Operation::Write(EXTENT), Operation::Flush, Operation::Write(EXTENT)]);
+        let mut trimmed = allowed.clone();
+        done(&mut trimmed, &[Operation::Trim(EXTENT)]);
+        for (mut allowed, may_hold) in [(allowed, vec![2]), (trimmed, vec![0, 1, 2])] {
+            allowed.begin(Operation::Flush);
+            allowed.acknowledge_read_only_flush();
+            assert_eq!(versions(&allowed), may_hold);
+        }
+    }
+
+    #[test]
+    fn what_a_host_was_shown_lasts_from_its_next_flush() {
+        let mut host = CrashOracle::new(3, u32::MAX);
+        done(&mut host, &[Operation::Write(EXTENT), Operation::Flush]);
+        done(&mut host, &[Operation::Write(EXTENT), Operation::Trim(EXTENT)]);
+        for shown in [0, 1, 2] {
+            let mut host = host.clone();
+            host.show(PAGE, if shown == 0 { 0 } else { stamp(PAGE, shown) });
+            assert_eq!(versions(&host), [0, 1, 2]);
+            done(&mut host, &[Operation::Flush]);
+            assert_eq!(versions(&host), [shown]);
+        }
+    }
+
+    #[test]
+    fn a_request_whose_end_nobody_knows_has_been_done_or_not() {
+        let mut host = CrashOracle::new(3, u32::MAX);
+        done(&mut host, &[Operation::Write(EXTENT), Operation::Flush]);
+        for (operation, may_hold) in [(Operation::Write(EXTENT), [1, 2]), (Operation::Trim(EXTENT), [0, 1])] {
+            let mut host = host.clone();
+            host.begin(operation);
+            host.interrupt();
+            assert_eq!(versions(&host), may_hold);
+        }
+    }
+
+    #[test]
+    fn a_refused_trim_has_been_done_or_not() {
+        let mut allowed = CrashOracle::new(3, 0);
+        done(&mut allowed, &[Operation::Write(EXTENT); 2]);
+        allowed.begin(Operation::Trim(EXTENT));
+        assert!(allowed.clone().observe_refused(PAGE, stamp(PAGE, 1)).is_err(), "the power is on");
+        for (shown, may_hold) in [(stamp(PAGE, 2), vec![2]), (0, vec![0, 1, 2])] {
+            let mut allowed = allowed.clone();
+            allowed.observe_refused(PAGE, shown).expect("done or not");
+            allowed.forget_request();
+            assert_eq!(versions(&allowed), may_hold);
+        }
+    }
+
+    #[test]
     fn a_refused_write_has_been_done_or_not() {
         let mut allowed = CrashOracle::new(3, 2);
         done(&mut allowed, &[Operation::Write(EXTENT), Operation::Flush, Operation::Write(EXTENT)]);
         allowed.begin(Operation::Write(EXTENT));
-        allowed.compare(PAGE, stamp(PAGE, 2)).expect("not done");
+        allowed.observe_refused(PAGE, stamp(PAGE, 2)).expect("not done");
         assert!(allowed.clone().observe_refused(PAGE, stamp(PAGE, 1)).is_err(), "the power is on");
         allowed.observe_refused(PAGE, stamp(PAGE, 3)).expect("done");
         allowed.forget_request();

@@ -176,7 +176,7 @@ impl fmt::Display for Mismatch {
 impl std::error::Error for Mismatch {}
 
 /// What a host knows of its pages.
-pub(crate) trait Oracle {
+pub trait Oracle {
     /// A request begins; returns the stamps of a write.
     fn begin(&mut self, operation: Operation) -> Vec<Stamp>;
 

@@ -27,7 +27,7 @@ use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, FtlError, HostOp, Moment,
 use serde::Serialize;
 use sim::EventTiming;
 
-use crate::image::{Counters, Description, Findings, LiveChip};
+use crate::image::{Counters, Description, DiskOp, Findings, LiveChip};
 
 /// How a drive is switched on.
 #[derive(Clone, Debug, Default)]
@@ -289,6 +289,11 @@ impl LiveDrive {
     /// Why the disk under the image can keep nothing more, if that is so.
     pub fn disk_failure(&self) -> Option<&str> {
         self.chip().chip().store().failure()
+    }
+
+    /// What was handed to the disk, if the image records that.
+    pub fn disk_ops(&self) -> &[DiskOp] {
+        self.chip().chip().store().disk_ops()
     }
 
     /// Erases of each good block.

@@ -33,16 +33,15 @@ pub(crate) struct ImageFile {
     overlay: Option<Mutex<Overlay>>,
     /// Whether the file system under it takes holes.
     takes_holes: bool,
-    #[cfg(test)]
-    pub(super) tape: Vec<Taped>,
+    /// What was handed over, once that is asked for.
+    record: Option<Vec<DiskOp>>,
 }
 
-/// One thing that was handed to the operating system, for tests that stop the world in between.
-#[cfg(test)]
+/// One thing that was handed to the operating system.
 #[derive(Clone, Debug)]
-pub(super) enum Taped {
+pub enum DiskOp {
     /// Bytes at an offset.
-    Write(u64, Vec<u8>),
+    Write(u64, Bytes),
     /// A hole of this many bytes at an offset.
     Hole(u64, u64),
     /// Everything before has reached the disk.
@@ -71,12 +70,22 @@ impl ImageFile {
     }
 
     fn of(file: File, overlay: Option<Mutex<Overlay>>) -> Self {
-        Self {
-            file,
-            takes_holes: overlay.is_none(),
-            overlay,
-            #[cfg(test)]
-            tape: Vec::new(),
+        Self { file, takes_holes: overlay.is_none(), overlay, record: None }
+    }
+
+    /// From now on everything that is handed over is recorded.
+    pub(super) fn record(&mut self) {
+        self.record = Some(Vec::new());
+    }
+
+    /// What was handed over since.
+    pub(super) fn disk_ops(&self) -> &[DiskOp] {
+        self.record.as_deref().unwrap_or_default()
+    }
+
+    fn note(&mut self, op: impl FnOnce() -> DiskOp) {
+        if let Some(record) = &mut self.record {
+            record.push(op());
         }
     }
 
@@ -86,8 +95,7 @@ impl ImageFile {
     }
 
     pub(super) fn write(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        #[cfg(test)]
-        self.tape.push(Taped::Write(offset, bytes.to_vec()));
+        self.note(|| DiskOp::Write(offset, Bytes::copy_from_slice(bytes)));
         self.write_all_at(bytes, offset)
     }
 
@@ -100,9 +108,8 @@ impl ImageFile {
                 self.write(buffer, at)
             });
         }
-        #[cfg(test)]
         buffers.iter().fold(offset, |at, buffer| {
-            self.tape.push(Taped::Write(at, buffer.to_vec()));
+            self.note(|| DiskOp::Write(at, buffer.clone()));
             at + buffer.len() as u64
         });
         for some in buffers.chunks(MOST_SLICES) {
@@ -126,8 +133,7 @@ impl ImageFile {
     /// What was written reaches the disk; nothing is to do where nothing was written.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         let result = if self.is_read_only() { Ok(()) } else { self.file.sync_data() };
-        #[cfg(test)]
-        self.tape.push(Taped::Sync);
+        self.note(|| DiskOp::Sync);
         result
     }
 
@@ -140,8 +146,7 @@ impl ImageFile {
     /// depends on them.
     pub(super) fn punch(&mut self, offset: u64, length: u64) {
         if self.takes_holes && length > 0 {
-            #[cfg(test)]
-            self.tape.push(Taped::Hole(offset, length));
+            self.note(|| DiskOp::Hole(offset, length));
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             self.takes_holes = fallocate(&self.file, flags, offset, length).is_ok();
         }

@@ -5,28 +5,18 @@
 
 mod blocks;
 mod copies;
-#[cfg(test)]
-mod damage;
 mod file;
 mod header;
-#[cfg(test)]
-mod host_crash;
 mod image_layout;
 mod life;
 mod load;
 mod open;
 mod page_tags;
-#[cfg(test)]
-mod process_crash;
 mod read_ahead;
 mod report;
-#[cfg(test)]
-mod rolled_back;
 mod stack;
 mod store;
 mod syncs;
-#[cfg(test)]
-mod testing;
 mod waiting;
 
 use std::fs::{OpenOptions, TryLockError};
@@ -41,6 +31,7 @@ use file::ImageFile;
 use image_layout::ImageLayout;
 use open::{geometry_in, open_file, write_new};
 
+pub use file::DiskOp;
 pub use header::{Description, Gathering};
 pub use life::Counters;
 pub use load::Findings;
@@ -135,6 +126,11 @@ impl Image {
             missing_bytes: end.saturating_sub(length),
             damage: found.damage,
         })
+    }
+
+    /// From now on everything that is handed to the disk is recorded.
+    pub fn record(&mut self) {
+        self.file.record();
     }
 
     /// Reads everything that a chip needs. A truncated image is refused, or made whole again with

@@ -37,7 +37,7 @@ use bytes::Bytes;
 use flash::{FaultableStore, FaultyChip, PageData, Role, Spoilt, Store, Tag};
 
 use super::blocks::{Block, Condition};
-use super::file::ImageFile;
+use super::file::{DiskOp, ImageFile};
 use super::image_layout::ImageLayout;
 use super::life::{Counters, Life, LifeSlots};
 use super::page_tags::{Body, SLOT_BYTES, Slot, Written, decode, encode};
@@ -90,6 +90,11 @@ impl FileStore {
     /// Why nothing more can be kept, if that is so.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// What was handed to the disk, if that is recorded.
+    pub fn disk_ops(&self) -> &[DiskOp] {
+        self.file.disk_ops()
     }
 
     /// Everything programmed so far is handed to the operating system, so that it outlives the

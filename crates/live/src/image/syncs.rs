@@ -110,3 +110,42 @@ impl FileStore {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flash::{FaultableStore, Spoilt, Store};
+    use ftl::Stack;
+    use sim::study::{Capacity, DeviceText};
+
+    use crate::Image;
+    use crate::image::file::DiskOp;
+
+    /// Of a block that was erased and not programmed, entries and slots are written in one go: a
+    /// slot of the new epoch must not arrive without the entry that begins it.
+    #[test]
+    fn an_epoch_is_on_the_disk_before_a_block_that_fails_right_after_its_erase() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = DeviceText { capacity: Some(Capacity::Bytes(4 << 20)), spare: Some(0.5), ..DeviceText::default() };
+        let device = sim::Device::resolve(&text, 1).expect("a device");
+        for (number, how) in [None, Some(Spoilt::Torn), Some(Spoilt::Unstable)].into_iter().enumerate() {
+            let path = folder.path().join(number.to_string());
+            Image::create(&path, &device, &Stack::of("page")).expect("an image");
+            let mut image = Image::open(&path, false).expect("an image");
+            image.record();
+            let mut store = image.load(false).expect("read").0.store;
+            store.switched_on();
+            let pages = 0..store.pages_per_block;
+            store.erase(pages.clone());
+            match how {
+                None => store.spoil(pages),
+                Some(how) => store.spoil_page(0, how),
+            }
+            assert!(store.settle());
+            let writes_to = |offset: u64| move |op: &DiskOp| matches!(op, DiskOp::Write(at, _) if *at == offset);
+            let entry = store.disk_ops().iter().rposition(writes_to(store.places.block(0)[1])).expect("an entry");
+            let slot = store.disk_ops().iter().position(writes_to(store.places.slot(0)[0])).expect("a slot");
+            let between = &store.disk_ops()[entry.min(slot)..slot];
+            assert!(between.iter().any(|op| matches!(op, DiskOp::Sync)), "{how:?}: {between:?}");
+        }
+    }
+}

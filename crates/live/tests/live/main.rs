@@ -7,12 +7,17 @@
 extern crate ftlkit_live as live;
 
 mod common;
+mod crashes;
+mod damage;
+mod disk;
 mod fairness;
 mod hostile;
 mod images;
 mod latency;
+mod life;
 mod patience;
 mod presets;
 mod reading;
 mod serving;
 mod sockets;
+mod stacks;

@@ -4,8 +4,7 @@ use flash::Flash;
 use ftl::FtlError;
 
 use super::Trial;
-use crate::case::operation::{Effect, Extent, Operation};
-use crate::oracle::exact::Oracle;
+use crate::case::operation::{Extent, Operation};
 use crate::report::failure::Fault;
 
 impl Trial<'_> {
@@ -24,32 +23,14 @@ impl Trial<'_> {
             self.report.early = true;
         }
         (self.driver.oracle.read_only, self.report.tried.read_only) = (true, 1);
-        let recoveries = self.report.tried.recoveries;
-        let mut trimmed = Vec::new();
         for lpn in operation.extent().into_iter().flat_map(Extent::lpns) {
             // A lost page may have been written before the request stopped.
             self.driver.oracle.hit.entry(lpn).and_modify(|reported| *reported = false);
-            let Some(got) = self.fetch(lpn)? else { continue };
-            let oracle = &mut self.driver.oracle;
-            match (oracle.compare(lpn, got), operation.effect()) {
-                // This page of the request was not served.
-                (Ok(()), _) => {}
-                (Err(_), Effect::Trims(_)) if got == 0 => trimmed.push(lpn),
-                (Err(_), Effect::Writes(_)) => {
-                    oracle.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?;
-                }
-                (Err(mismatch), _) => return Err(Fault::WrongContent(mismatch)),
+            if let Some(got) = self.fetch(lpn)? {
+                self.driver.oracle.allowed.observe_refused(lpn, got).map_err(Fault::WrongContent)?;
             }
         }
         self.driver.oracle.allowed.forget_request();
-        if self.report.tried.recoveries > recoveries {
-            // The power was cut while this was found out. What holds since then is known already.
-            return Ok(());
-        }
-        for lpn in trimmed {
-            self.driver.oracle.allowed.begin(Operation::Trim(Extent { first: lpn.get(), pages: 1 }));
-            self.driver.oracle.allowed.acknowledge();
-        }
         Ok(())
     }
 
