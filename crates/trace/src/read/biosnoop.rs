@@ -47,10 +47,11 @@ impl Layout for Biosnoop {
         };
         let whole = |at: usize, field| whole(field).map_err(|expected| Fault::field(NAMES[at], field, expected));
         let op = read_or_write(NAMES[2], kind)?;
-        let (offset, length) = (sectors(NAMES[3], whole(3, sector)?)?, whole(4, bytes)?);
+        let length = whole(4, bytes)?;
         if length == 0 {
             return Ok(Parsed::Other("empty request"));
         }
+        let offset = sectors(NAMES[3], whole(3, sector)?)?;
         let waits = if with_queue { &last[BEHIND - 1..] } else { &last[BEHIND..] };
         let mut latency_ns = 0_u64;
         for field in waits {

@@ -13,7 +13,7 @@
 //!
 //! The summary at the end of the file is left out.
 
-use super::fields::{Blanks, Walk, sectors, whole};
+use super::fields::{Blanks, Walk, extent, whole};
 use super::layout::{Layout, Parsed, device, without_data};
 use super::rwbs::Rwbs;
 use super::source::Fault;
@@ -128,8 +128,7 @@ fn place(fields: &mut Blanks) -> Result<Option<(u64, u64)>, Fault> {
         process if process.starts_with(b"[") => return Ok(None),
         other => return Err(Fault::field("the field after the sector", other, "+ and the number of sectors")),
     }
-    let length = sectors("the size", fields.whole("the number of sectors")?)?;
-    Ok(Some((sectors("the sector", sector)?, length)).filter(|_| length > 0))
+    extent(sector, fields.whole("the number of sectors")?)
 }
 
 #[cfg(test)]
@@ -187,13 +186,14 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
     fn flush_of_a_journal_is_read_at_every_action() {
         let lines = "8,0 3 1 0.1 312 Q FWS [jbd2/sda1-8]\n8,0 3 2 0.2 312 G FWS [jbd2/sda1-8]\n\
             8,0 3 3 0.3 312 I FWS (     852) [jbd2/sda1-8]\n8,0 3 4 0.4 73 D FN [kworker/3:1H]\n\
-            8,0 3 5 0.5 0 C FN 0 [0]\n8,0 3 6 0.6 0 C WS 0 [0]\n8,0 3 7 0.7 0 C WS 8008 + 8 [0]\n";
+            8,0 3 5 0.5 0 C FN 0 [0]\n8,0 3 6 0.6 0 C WS 0 [0]\n\
+            8,0 3 7 0.65 0 C FWS 18446744073709551615 + 0 [0]\n8,0 3 8 0.7 0 C WS 8008 + 8 [0]\n";
         for (action, ops) in [
             ('Q', vec![HostOp::Flush]),
             ('G', vec![HostOp::Flush]),
             ('I', vec![HostOp::Flush]),
             ('D', vec![HostOp::Flush]),
-            ('C', vec![HostOp::Flush, HostOp::Write]),
+            ('C', vec![HostOp::Flush, HostOp::Flush, HostOp::Write]),
         ] {
             let options = OpenOptions { blkparse_action: Some(action), ..OpenOptions::with_format(Blkparse) };
             let records = open_bytes("test", lines.as_bytes(), &options).unwrap().map(|record| record.unwrap().op);

@@ -344,6 +344,27 @@ mod tests {
         assert_eq!(ops, [HostOp::Flush, HostOp::Flush, HostOp::Write, HostOp::Flush]);
     }
 
+    /// The address of a request without data is nothing that the kernel sets.
+    #[test]
+    fn requests_without_data_have_no_address_in_any_order_of_columns() {
+        let row = |order: [usize; 4], fields: [&str; 4]| order.map(|at| fields[at]).join(" ") + "\n";
+        for order in [[0, 1, 2, 3], [0, 2, 3, 1], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            for op in ["op:rwbs", "op:FF=flush|FWS=flush"] {
+                let columns = row(order, ["time:s,", &format!("{op},"), "offset:sector,", "size:sector,"]);
+                for (word, sector, count) in
+                    [("FF", "18446744073709551615", "0"), ("FF", "-", "-"), ("FWS", "18446744073709551615", "0")]
+                {
+                    let text = row(order, ["0", "W", "8", "8"]) + &row(order, ["1", word, sector, count]);
+                    let (records, _) = read(columns.trim().trim_end_matches(','), &text).unwrap();
+                    assert_eq!(records[1..], [record(1_000_000_000, HostOp::Flush, 0, 0)], "{columns}: {text}");
+                }
+                let text = row(order, ["1", "W", "18446744073709551615", "8"]);
+                let error = read(columns.trim().trim_end_matches(','), &text).unwrap_err();
+                assert!(error.contains("beyond 2^64-1"), "{error}");
+            }
+        }
+    }
+
     #[test]
     fn every_word_for_an_operation_is_known_and_a_bare_digit_is_not() {
         let text = "0 0 512 R\n1 0 512 Write\n2 0 512 discard\n3 0 0 flush\n4 0 512 17\n";

@@ -208,6 +208,14 @@ pub(super) fn sectors(field: &str, count: u64) -> Result<u64, Fault> {
     scaled(field, count, SECTOR)
 }
 
+/// Offset and length in bytes of a range of sectors; none if it is empty, wherever it begins.
+pub(super) fn extent(sector: u64, count: u64) -> Result<Option<(u64, u64)>, Fault> {
+    if count == 0 {
+        return Ok(None);
+    }
+    Ok(Some((sectors("the sector", sector)?, sectors("the size", count)?)))
+}
+
 /// This many units of bytes in bytes, for `field`.
 #[inline]
 pub(super) fn scaled(field: &str, count: u64, unit: u64) -> Result<u64, Fault> {

@@ -1,7 +1,8 @@
 //! Events of the kernel in text: `perf script`, `trace-cmd report` and the `trace` file of ftrace.
 //!
 //! A line is `process pid [cpu] flags seconds: system:event: fields`, with the system or without.
-//! Known events are those of the block layer (`8,0 WS 4096 () 8000 + 8 [worker]`), of `NVMe`
+//! Known events are those of the block layer (`8,0 WS 4096 () 8000 + 8 [worker]`, or with keys,
+//! `dev=8,0 sector=8000 nr_sector=8 rwbs=WS`), of `NVMe`
 //! (`nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_read slba=0, len=7, …)`, with blocks of 512 B and
 //! one block less in `len`), and of UFS (`send_req: 1d84000.ufshc: …, size: 4096, …, LBA: 16,
 //! opcode: 0x28 …`, with blocks of 4 KiB). Each belongs to an action of blkparse, and one action is
@@ -11,7 +12,7 @@
 
 use host::HostOp;
 
-use super::fields::{Blanks, Expected, Walk, digits, hex, sectors, time, whole};
+use super::fields::{Blanks, Expected, Walk, digits, extent, hex, sectors, time, whole};
 use super::layout::{AnyLine, Layout, Parsed, device, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
@@ -28,7 +29,8 @@ const NVME_FUA: u64 = 0x4000;
 /// What the fields of an event look like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fields {
-    /// The device, the word, perhaps bytes and a command, the sector and the number of sectors.
+    /// The device, the word, perhaps bytes and a command, the sector and the number of sectors; or
+    /// all of them behind keys.
     Block,
     Nvme,
     Ufs,
@@ -189,6 +191,9 @@ fn event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 fn block(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
     let mut fields = Blanks::new(rest);
     let disk = fields.next("the device")?;
+    if disk.contains(&b'=') {
+        return block_by_keys(time_ns, rest, devices);
+    }
     let rwbs = Rwbs::of(fields.next("the rwbs")?)?;
     rwbs.requests(time_ns, device(devices, disk)?, || {
         let mut before = fields.next("the sector")?;
@@ -200,8 +205,16 @@ fn block(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fau
             before = field;
         }
         let sector = whole(before).map_err(|expected| Fault::field("the sector", before, expected))?;
-        let length = sectors("the size", fields.whole("the number of sectors")?)?;
-        Ok(Some((sectors("the sector", sector)?, length)).filter(|_| length > 0))
+        extent(sector, fields.whole("the number of sectors")?)
+    })
+}
+
+/// `dev=8,0 sector=8000 nr_sector=8 bytes=4096 rwbs=W comm=worker`, in any order.
+fn block_by_keys(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
+    let disk = value_until(rest, b"dev=", b" \t").ok_or_else(|| Fault::missing("the dev"))?;
+    let rwbs = Rwbs::of(value(rest, b"rwbs=").ok_or_else(|| Fault::missing("the rwbs"))?)?;
+    rwbs.requests(time_ns, device(devices, disk.strip_suffix(b",").unwrap_or(disk))?, || {
+        extent(number(rest, "the sector", b"sector=", whole)?, number(rest, "the nr_sector", b"nr_sector=", whole)?)
     })
 }
 
@@ -256,9 +269,15 @@ fn number(line: &[u8], name: &str, key: &[u8], read: fn(&[u8]) -> Result<u64, Ex
 
 /// What stands behind a key, up to a blank, a comma or a parenthesis.
 fn value<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
-    let starts = memchr::memmem::find_iter(line, key);
-    let start = starts.into_iter().find(|&at| at == 0 || !line[at - 1].is_ascii_alphanumeric())? + key.len();
-    let end = line[start..].iter().position(|byte| b" ,)\t".contains(byte)).unwrap_or(line.len() - start);
+    value_until(line, key, b" ,)\t")
+}
+
+/// The same up to one of these bytes.
+fn value_until<'a>(line: &'a [u8], key: &[u8], ends: &[u8]) -> Option<&'a [u8]> {
+    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let mut starts = memchr::memmem::find_iter(line, key);
+    let start = starts.find(|&at| at == 0 || !is_in_name(line[at - 1]))? + key.len();
+    let end = line[start..].iter().position(|byte| ends.contains(byte)).unwrap_or(line.len() - start);
     Some(&line[start..start + end])
 }
 
@@ -311,6 +330,37 @@ mod tests {
             let mut trace = open_bytes("t", text.into_bytes(), &OpenOptions::default()).unwrap();
             assert_eq!(trace.format, Ftrace);
             assert!(trace.all(|record| record.is_ok()));
+        }
+    }
+
+    #[test]
+    fn block_events_behind_keys_are_those_in_columns() {
+        let keyed = |order: [usize; 4], (time, event, word, sector, count): (&str, &str, &str, u64, u64)| {
+            let parts = [
+                "dev=8,0".to_owned(),
+                format!("sector={sector}"),
+                format!("nr_sector={count}"),
+                format!("rwbs={word}"),
+            ];
+            let parts = order.map(|at| parts[at].as_str()).join(" ");
+            format!(" fio 311 [001] {time}: block:{event}: {parts} bytes={} comm=fio cmd=\n", count * 512)
+        };
+        let events = [
+            ("700.000110", "block_rq_issue", "W", 8000, 8),
+            ("700.000610", "block_rq_complete", "W", 8000, 8),
+            ("700.001110", "block_rq_issue", "FWFSM", 9000, 16),
+            ("700.002110", "block_rq_issue", "FF", u64::MAX, 0),
+            ("700.003110", "block_rq_issue", "FWS", u64::MAX, 0),
+        ];
+        let line = |(time, event, word, sector, count): (&str, &str, &str, u64, u64)| {
+            format!(" fio 311 [001] {time}: block:{event}: 8,0 {word} {} () {sector} + {count} [fio]\n", count * 512)
+        };
+        let (in_columns, devices) = records(Ftrace, &events.map(line).concat());
+        assert_eq!(in_columns.len(), 6);
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+            let text = events.map(|event| keyed(order, event)).concat();
+            assert_eq!(open_bytes("t", text.as_bytes(), &OpenOptions::default()).unwrap().format, Ftrace);
+            assert_eq!(records(Ftrace, &text), (in_columns.clone(), devices.clone()));
         }
     }
 

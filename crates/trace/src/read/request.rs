@@ -38,6 +38,8 @@ pub(super) struct Request<'a> {
     asked: Asked,
     device: Option<Device<'a>>,
     latency_ns: Option<u64>,
+    /// The fault of an address or size: none of a request without data.
+    fault: Option<Fault>,
     /// Which of the user's words says what it does.
     pub(super) word: Option<usize>,
 }
@@ -53,7 +55,7 @@ impl<'a> Request<'a> {
     /// A request that is `raw` where no column says otherwise.
     #[inline]
     pub(super) const fn new(raw: Raw) -> Self {
-        Self { raw, asked: Asked::Data(raw.op), device: None, latency_ns: None, word: None }
+        Self { raw, asked: Asked::Data(raw.op), device: None, latency_ns: None, fault: None, word: None }
     }
 
     /// Takes what a column says from the fields.
@@ -72,8 +74,8 @@ impl<'a> Request<'a> {
             Column::Device => self.device = Some(Device::Whole(fields.next(name)?)),
             Column::DeviceNumber => self.device = Some(Device::Whole(fields.numeral(name)?)),
             Column::DeviceWith(second) => self.device = Some(Device::Pair(pair(fields, name, second)?)),
-            Column::Offset(unit) => self.raw.offset = scaled(name, numbers.whole(name, fields)?, *unit)?,
-            Column::Size(unit) => self.raw.length = scaled(name, numbers.whole(name, fields)?, *unit)?,
+            Column::Offset(unit) => self.raw.offset = self.bytes(name, numbers.whole(name, fields), *unit),
+            Column::Size(unit) => self.raw.length = self.bytes(name, numbers.whole(name, fields), *unit),
             Column::Op(words) => {
                 let field = fields.next(name)?;
                 let (op, word) =
@@ -83,6 +85,16 @@ impl<'a> Request<'a> {
             _ => self.take_rare(name, column, fields)?,
         }
         Ok(())
+    }
+
+    /// An address or size in bytes. One that is none is a fault only of a request with data, which
+    /// the line may yet turn out not to be.
+    #[inline]
+    fn bytes(&mut self, name: &str, number: Result<u64, Fault>, unit: u64) -> u64 {
+        number.and_then(|number| scaled(name, number, unit)).unwrap_or_else(|fault| {
+            self.fault.get_or_insert(fault);
+            u64::MAX
+        })
     }
 
     /// The same for what few formats have.
@@ -139,12 +151,13 @@ impl<'a> Request<'a> {
             raw = raw.arriving(latency_ns)?;
         }
         match self.asked {
-            Asked::Words(words) => {
-                let place = || Ok((raw.length > 0).then_some((raw.offset, raw.length)));
-                words.requests(raw.time_ns, raw.device, place)
-            }
+            Asked::Words(words) => words.requests(raw.time_ns, raw.device, || match self.fault {
+                _ if raw.length == 0 => Ok(None),
+                Some(fault) => Err(fault),
+                None => Ok(Some((raw.offset, raw.length))),
+            }),
             Asked::Data(HostOp::Flush) => Ok(Parsed::Request(Raw::flush(raw.time_ns, raw.device))),
-            Asked::Data(op) => Ok(Parsed::Request(Raw { op, ..raw })),
+            Asked::Data(op) => self.fault.map_or(Ok(Parsed::Request(Raw { op, ..raw })), Err),
             Asked::Nothing(kind) => Ok(Parsed::Other(kind)),
         }
     }
