@@ -60,12 +60,30 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
             "ftlkit compare fin1 --capacity 64MIB --ftl dftl:cmt=4KiB",
         ),
         ("compare randwrite --in-use 80", "ftlkit compare randwrite --in-use 80%"),
+        ("compare randwrite --no-report", "ftlkit compare randwrite --report FILE.html"),
+        ("compare randwrite --no-report p.html", "ftlkit compare randwrite --report p.html"),
+        ("compare fin1 --verfy --ftl page", "ftlkit compare fin1 --verify --ftl page"),
     ],
     ids=lambda text: text.split()[-1],
 )
 def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call: Call) -> None:
     result = call(*typed.split(), exits=2)
     assert result.stderr.splitlines()[-1] == f"Try: {meant}"
+
+
+@pytest.mark.parametrize("command", [("trace", "info"), ("compare", "--ftl", "page")], ids=lambda words: words[0])
+def test_several_files_of_a_trace_are_answered_with_a_quoted_pattern(
+    command: tuple[str, ...], call: Call, tmp_path: Path
+) -> None:
+    files = [tmp_path / f"lun{number}.csv" for number in (0, 1, 10)]
+    for file in files:
+        file.write_text("")
+    result = call(*command, *files)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.splitlines()[-1] == f"Try: ftlkit {' '.join(command)} '{tmp_path}/lun*.csv'"
+    assert "pattern" in result.stderr
+    other = call(*command, *files[:2])
+    assert "--help" in other.stderr.splitlines()[-1], "the pattern would name a third file"
 
 
 def test_nothing_is_corrected_without_a_likely_word() -> None:

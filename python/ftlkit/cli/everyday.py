@@ -3,17 +3,23 @@
 import difflib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
 
-_MEANT = re.compile(r"[Dd]id you mean:? [`'\"]?(?P<word>[^\s`'\"?]+)|\(Possible options?: (?P<option>[^\s,)]+)")
+_MEANT = re.compile(r"[Dd]id you mean:? [`'\"]?(?P<word>[^\s`'\"?]+)|\(Possible options?: (?P<options>[^)]+)\)")
 """What an error says was meant."""
 
+_FURTHER = re.compile(r"unexpected extra arguments?(?:\(s\))? \((?P<words>.*)\)")
+"""What an error says of words behind the last argument."""
+
 _WORD = re.compile(r"[^=,:+]+")
+
+_NOTHING: Mapping[str, str] = {}
 
 _ALIKE = 0.5
 """How like a typed word must be to what was meant, from 0 to 1."""
@@ -75,24 +81,55 @@ def _names() -> Iterator[str]:
     yield from names()
 
 
-def corrected(error: str, typed: Sequence[str]) -> str | None:
-    """The command line with the word that was meant in place of the one most like it."""
+def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTHING) -> str | None:
+    """The command line with the word that was meant in place of the one most like it.
+
+    `taken` says what each option takes, which stands behind one that lacks it.
+    """
     found = _MEANT.search(error)
     if found is None:
         return None
-    meant = (found["word"] or found["option"]).rstrip(".,;")
+    meant = [word.rstrip(".,;") for word in (found["word"] or found["options"]).split(", ")]
     words = [(place, word) for place, argument in enumerate(typed) for word in _WORD.finditer(argument)]
     # A flag is no value, and a value no flag.
-    words = [(place, word) for place, word in words if word[0].startswith("--") == meant.startswith("--")]
-    likeness = [_likeness(word[0], meant) for _, word in words]
-    if not words or max(likeness) < _ALIKE:
+    pairs = [
+        (_likeness(word[0], other), place, word, other)
+        for other in meant
+        for place, word in words
+        if word[0].startswith("--") == other.startswith("--")
+    ]
+    likeness, place, word, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, None, ""))
+    if word is None or likeness < _ALIKE or word[0] == other:
         return None
-    place, word = words[likeness.index(max(likeness))]
-    if word[0] == meant:
-        return None
-    argument = typed[place]
-    line = [*typed[:place], f"{argument[: word.start()]}{meant}{argument[word.end() :]}", *typed[place + 1 :]]
+    argument, behind = typed[place], typed[place + 1 :]
+    lacks_value = other in taken and "=" not in argument and (not behind or behind[0].startswith("-"))
+    value = [taken[other]] if lacks_value else []
+    line = [*typed[:place], f"{argument[: word.start()]}{other}{argument[word.end() :]}", *value, *behind]
     return f"ftlkit {shlex.join(line)}"
+
+
+def in_one_pattern(error: str, typed: Sequence[str]) -> str | None:
+    """The command line with one pattern in place of several files of a trace.
+
+    None where no pattern names these files and no others.
+    """
+    found = _FURTHER.search(error)
+    further = len(found["words"].split(" ")) if found else 0
+    for end in range(len(typed), further, -1):
+        files = typed[end - further - 1 : end]
+        if further and all(Path(file).is_file() for file in files):
+            start = _common_start(files)
+            behind = _common_start([file[len(start) :][::-1] for file in files])[::-1]
+            pattern = f"{start}*{behind}"
+            named = {str(path) for path in Path(pattern).parent.glob(Path(pattern).name)}
+            line = [*typed[: end - further - 1], pattern, *typed[end:]]
+            return f"ftlkit {shlex.join(line)}" if named == {str(Path(file)) for file in files} else None
+    return None
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    return "".join(letters[0] for letters in alike)
 
 
 def _likeness(word: str, meant: str) -> float:

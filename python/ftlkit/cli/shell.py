@@ -29,7 +29,7 @@ from ftlkit._native import FtlBug, UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, write
-from ftlkit.cli.everyday import Typed, corrected, joined
+from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -169,7 +169,7 @@ class Shell(Group):
         except UsageError as error:
             path = error.ctx.command_path.split(" ")[1:] if error.ctx is not None else []
             help_line = " ".join(["ftlkit", *path, "--help"])
-            _end(_with_correction(error.format_message(), ctx.meta["typed"], help_line), USER_ERROR)
+            _end(_with_correction(error.format_message(), ctx.meta["typed"], help_line, error.ctx), USER_ERROR)
         except FtlBug as error:
             _end(f"Bug: {error}. {REPORT_IT}", BUG)
         except Interrupted:
@@ -184,9 +184,15 @@ class Shell(Group):
             _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)
 
 
-def _with_correction(error: str, typed: list[str], otherwise: str | None = None) -> str:
+def _with_correction(error: str, typed: list[str], otherwise: str | None = None, ctx: Any = None) -> str:  # noqa: ANN401 - of the command, as declared by typer
     """An error, with the command line that was meant where the error says which word was."""
-    line = corrected(error, typed) or otherwise
+    parameters = ctx.command.params if ctx is not None else []
+    taken = {flag: one.metavar for one in parameters if one.metavar for flag in one.opts if flag.startswith("--")}
+    line = corrected(error, typed, taken)
+    if line is None and any(one.name in ("workload", "source") for one in parameters):
+        line = in_one_pattern(error, typed)
+        error += ". Name the files of one trace by one quoted pattern" if line else ""
+    line = line or otherwise
     return f"Error: {error}" + (f"\nTry: {line}" if line else "")
 
 
