@@ -11,6 +11,7 @@ use std::path::Path;
 
 use crate::devices::Devices;
 use crate::error::{TraceError, excerpt};
+use crate::fio_log;
 use crate::format::Format;
 use crate::input::{self, Origin};
 use crate::near_header;
@@ -196,7 +197,8 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
     let lines = sample.lines();
     let mut readings: Vec<Reading> = Vec::new();
     let is_text = !sample.bytes.contains(&0);
-    if is_text {
+    let log = fio_log::hint(&origin.name(), &lines);
+    if is_text && log.is_none() {
         readings = Format::ALL.iter().copied().filter_map(|format| Reading::of(format, &lines, options)).collect();
     }
     let best = readings.iter().map(|reading| reading.share).fold(0.0, f64::max);
@@ -211,7 +213,7 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
         path: origin.path().to_owned(),
         start: if is_text { excerpt(lines.first().copied().unwrap_or(&sample.bytes)) } else { NO_TEXT.to_owned() },
         hint: match input::hint(&sample.bytes) {
-            "" => [unlikely.concat(), near_header::hint(&lines)].concat(),
+            "" => log.unwrap_or_else(|| [unlikely.concat(), near_header::hint(&lines)].concat()),
             hint => hint.to_owned(),
         },
     })

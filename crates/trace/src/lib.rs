@@ -15,6 +15,7 @@ mod conditions;
 mod detect_format;
 mod devices;
 mod error;
+mod fio_log;
 pub mod fit;
 mod format;
 pub mod generate;

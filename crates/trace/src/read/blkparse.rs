@@ -14,7 +14,7 @@
 //! The summary at the end of the file is left out.
 
 use super::fields::{Blanks, Walk, extent, whole};
-use super::layout::{Layout, Parsed, device, without_data};
+use super::layout::{Layout, Parsed, device, of_completions, without_data};
 use super::rwbs::Rwbs;
 use super::source::Fault;
 use crate::devices::Devices;
@@ -89,6 +89,10 @@ impl Layout for Blkparse {
         let time_ns = self.time(&mut Blanks::new(clock))?;
         let rwbs = Rwbs::of(fields.next("the rwbs")?)?;
         rwbs.requests(time_ns, device(devices, disk)?, || place(&mut fields))
+    }
+
+    fn unmatched(&self) -> Vec<String> {
+        of_completions(self.action).into_iter().collect()
     }
 
     fn remark(&self) -> Option<String> {
@@ -196,8 +200,10 @@ Throughput (R/W): 1KiB/s / 2KiB/s\nSkips: 0 forward (0 -   0.0%)\n";
             ('C', vec![HostOp::Flush, HostOp::Flush, HostOp::Write]),
         ] {
             let options = OpenOptions { blkparse_action: Some(action), ..OpenOptions::with_format(Blkparse) };
-            let records = open_bytes("test", lines.as_bytes(), &options).unwrap().map(|record| record.unwrap().op);
-            assert_eq!(records.collect::<Vec<_>>(), ops, "{action}");
+            let mut trace = open_bytes("test", lines.as_bytes(), &options).unwrap();
+            let records: Vec<_> = trace.by_ref().map(|record| record.unwrap().op).collect();
+            assert_eq!(records, ops, "{action}");
+            assert_eq!(trace.unmatched().concat().contains("times are completions"), action == 'C', "{action}");
         }
     }
 

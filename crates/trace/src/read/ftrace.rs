@@ -13,7 +13,7 @@
 use host::HostOp;
 
 use super::fields::{Blanks, Expected, Walk, digits, extent, hex, sectors, time, whole};
-use super::layout::{AnyLine, Layout, Parsed, device, scsi_operation, without_data};
+use super::layout::{AnyLine, Layout, Parsed, device, of_completions, scsi_operation, without_data};
 use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
 use crate::devices::Devices;
@@ -121,15 +121,18 @@ impl Layout for Ftrace {
     }
 
     fn unmatched(&self) -> Vec<String> {
+        let completions = of_completions(self.action).into_iter();
         if self.is_doubled {
-            return vec!["driver events (NVMe, UFS) are the same requests as those of the block layer".to_owned()];
+            let same = "driver events (NVMe, UFS) are the same requests as those of the block layer";
+            return completions.chain([same.to_owned()]).collect();
         }
         let says = |kind: Fields, clause: &str| {
             let has = EVENTS.iter().zip(self.seen).any(|(&(_, _, fields), seen)| fields == kind && seen > 0);
             has.then(|| clause.to_owned())
         };
         let nvme = says(Fields::Nvme, "a block of its NVMe events counts as 512 bytes");
-        nvme.into_iter().chain(says(Fields::Ufs, "a block of its UFS events counts as 4 KiB")).collect()
+        let ufs = says(Fields::Ufs, "a block of its UFS events counts as 4 KiB");
+        completions.chain(nvme).chain(ufs).collect()
     }
 
     fn remark(&self) -> Option<String> {
@@ -451,6 +454,18 @@ mod tests {
         let (records, devices) = records(Ftrace, text);
         let expected = [(0, HostOp::Write, 409_600, 8192, 0), (200_000, HostOp::Read, 28_672, 4096, 0)];
         assert_eq!((ops(&records), devices), (expected.to_vec(), vec!["1d84000.ufshc".to_owned()]));
+    }
+
+    #[test]
+    fn completions_are_said_not_to_be_arrivals() {
+        let ufs = " swapper-0 [001] d..2. 3.000100: ufshcd_command: complete_rsp: 1d84000.ufshc: tag: 5, DB: 0x0, size: 8192, IS: 0, LBA: 100, \
+                   opcode: 0x2a (WRITE_10), group_id: 0x0, hwq_id: -1\n";
+        for (text, action) in [(BLOCK, 'C'), (BLOCK, 'D'), (BLOCK, 'I'), (ufs, 'C')] {
+            let options = OpenOptions { blkparse_action: Some(action), ..OpenOptions::with_format(Ftrace) };
+            let mut trace = open_bytes("t", text.as_bytes(), &options).unwrap();
+            assert!(trace.by_ref().all(|record| record.is_ok()));
+            assert_eq!(trace.unmatched().concat().contains("times are completions"), action == 'C', "{action}");
+        }
     }
 
     #[test]

@@ -89,6 +89,13 @@ pub(super) fn without_data(action: u8, events: u64) -> String {
     )
 }
 
+/// What times are where an action of the kernel's events is that of completions: a clause.
+pub(super) fn of_completions(action: u8) -> Option<String> {
+    let clause = "its times are completions (action C), whose arrivals were earlier; take dispatched or queued requests if it has them \
+                  (--blkparse-action D or Q)";
+    (action == b'C').then(|| clause.to_owned())
+}
+
 #[cold]
 pub(super) fn too_many_devices() -> Fault {
     Fault::new(
