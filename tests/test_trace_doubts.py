@@ -47,6 +47,25 @@ def test_coarse_ticks_are_said_with_the_responses_of_both_readings(tmp_path: Pat
     assert not said(spread, "in steps of")
 
 
+def test_stray_times_leave_the_step_and_both_figures(tmp_path: Path) -> None:
+    trace = tmp_path / "strays.csv"
+    stamps = [s * SECOND + (317_000_000 if n == 39 and s % 3 == 0 else 0) for s in range(12) for n in range(40)]
+    rows = [f"{stamp},write,{n * 7919 % 4096 * 4096},4096,0,a" for n, stamp in enumerate(stamps)]
+    trace.write_text("\n".join(["time_ns,op,offset,length,stream,device", *rows]) + "\n")
+    (caution,) = said(fk.run_study(study(trace)), "in steps of 1s")
+    assert "--tick 1s" in caution
+    assert "as recorded, and" in caution
+
+
+@pytest.mark.parametrize("served", [{}, {"requests": 100}, {"repeat": 2}, {"repeat": 3, "requests": 1000}], ids=str)
+def test_requests_of_a_step_are_counted_in_the_trace_whatever_is_served(
+    served: dict[str, object], tmp_path: Path
+) -> None:
+    results = fk.run_study(study(tencent(tmp_path / "seconds.csv"), **served))
+    (caution,) = said(results, "in steps of 1s")
+    assert caution.startswith("468 of the trace's 480 requests arrive with the one before")
+
+
 @pytest.mark.parametrize(("loop", "seconds"), [("closed", 12), ("open", 1)])
 def test_ticks_that_do_not_matter_are_not_said(loop: str, seconds: int, tmp_path: Path) -> None:
     """In a closed loop times are not used; times that are all alike have no step."""

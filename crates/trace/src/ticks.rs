@@ -7,13 +7,17 @@
 
 use std::collections::VecDeque;
 
+use host::HostOp;
+
 use crate::choices::MAX_WINDOW;
 use crate::record::Record;
 
-/// The longest step that is looked for, and the shortest that is worth a word: drives answer in
-/// less than it. Nanoseconds.
-const LONGEST_NS: u64 = 1_000_000_000;
-const COARSE_NS: u64 = 1_000_000;
+/// The steps that are looked for, from the longest. Drives answer in less than the shortest that is
+/// worth a word. Nanoseconds.
+const STEPS_NS: [u64; 4] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000];
+/// Share of requests that a step must have. Other tools' or clocks' stamps stray among those of a
+/// coarse clock; were it 1, one of them would hide the step.
+const IN_STEP: f64 = 0.95;
 /// Share of requests with the time of the one before from which on a step is worth a word.
 const SHARED: f64 = 0.1;
 /// Fewest requests whose one time says that a trace has no times: a line can be three at once.
@@ -22,11 +26,13 @@ const ENOUGH: u64 = 4;
 /// The step of a trace's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Ticks {
-    /// The largest power of ten that divides all times since the first, at most a second,
+    /// The largest power of ten, at most a second, from one to another of 95 % of the times,
     /// nanoseconds; none where all requests have one time.
     pub tick_ns: Option<u64>,
-    /// Requests with the time of the one before.
+    /// Requests with the time of the one before; the flushes of a request are a part of it.
     pub shared: u64,
+    /// Requests of the trace.
+    pub requests: u64,
 }
 
 /// Times in the making of their step.
@@ -34,37 +40,65 @@ pub struct Ticks {
 pub(crate) struct TickCount {
     first_ns: Option<u64>,
     last_ns: u64,
-    tick_ns: u64,
+    /// Whether the last time has a request with data.
+    has_data: bool,
+    /// One for each step.
+    phases: [Phase; STEPS_NS.len()],
     shared: u64,
     requests: u64,
 }
 
+/// The remainder that most times leave when divided by a step, by a vote of the majority.
+#[derive(Clone, Copy, Default)]
+struct Phase {
+    remainder_ns: u64,
+    /// Votes for it more than against it.
+    lead: u64,
+    requests: u64,
+    times: u64,
+}
+
+impl Phase {
+    #[inline]
+    fn vote(&mut self, remainder_ns: u64, is_new_time: bool) {
+        if remainder_ns != self.remainder_ns {
+            if self.lead > 0 {
+                self.lead -= 1;
+                return;
+            }
+            *self = Self { remainder_ns, ..Self::default() };
+        }
+        self.lead += 1;
+        self.requests += 1;
+        self.times += u64::from(is_new_time);
+    }
+}
+
 impl TickCount {
     #[inline]
-    pub(crate) fn observe(&mut self, time_ns: u64) {
+    pub(crate) fn observe(&mut self, record: &Record) {
+        let (time_ns, is_data) = (record.time_ns, record.op != HostOp::Flush);
+        let is_new_time = self.first_ns.is_none() || time_ns != self.last_ns;
         self.requests += 1;
-        let Some(first_ns) = self.first_ns else {
-            (self.first_ns, self.last_ns, self.tick_ns) = (Some(time_ns), time_ns, LONGEST_NS);
-            return;
-        };
-        if time_ns == self.last_ns {
-            self.shared += 1;
-            return;
-        }
+        self.shared += u64::from(is_data && self.has_data && !is_new_time);
+        self.has_data = is_data || (self.has_data && !is_new_time);
+        self.first_ns.get_or_insert(time_ns);
         self.last_ns = time_ns;
-        // Of finer times nothing is told, so they cost no division.
-        while self.tick_ns >= COARSE_NS && !(time_ns - first_ns).is_multiple_of(self.tick_ns) {
-            self.tick_ns /= 10;
+        for (phase, step_ns) in self.phases.iter_mut().zip(STEPS_NS) {
+            phase.vote(time_ns % step_ns, is_new_time);
         }
     }
 
     /// The step, where it is coarse and many requests share a time, or all do.
     pub(crate) fn coarse(&self) -> Option<Ticks> {
+        let Self { shared, requests, .. } = *self;
+        let ticks = |tick_ns| Ticks { tick_ns, shared, requests };
         if self.last_ns == self.first_ns? {
-            return (self.requests >= ENOUGH).then_some(Ticks { tick_ns: None, shared: self.shared });
+            return (requests >= ENOUGH).then_some(ticks(None));
         }
-        let is_shared = self.shared as f64 >= SHARED * self.requests as f64;
-        (self.tick_ns >= COARSE_NS && is_shared).then_some(Ticks { tick_ns: Some(self.tick_ns), shared: self.shared })
+        let is_most = |phase: &Phase| phase.times > 1 && phase.requests as f64 >= IN_STEP * requests as f64;
+        let step = self.phases.iter().zip(STEPS_NS).find(|pair| is_most(pair.0));
+        step.filter(|_| shared as f64 >= SHARED * requests as f64).map(|(_, step_ns)| ticks(Some(step_ns)))
     }
 }
 

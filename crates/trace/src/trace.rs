@@ -155,12 +155,11 @@ impl Trace {
                 Nanoseconds(spread.tick_ns).largest_unit()
             ));
         }
-        let Ticks { tick_ns, shared } = self.coarse_ticks()?;
+        let Ticks { tick_ns, shared, requests } = self.coarse_ticks()?;
         let Some(tick_ns) = tick_ns else {
             return Some(format!(
-                "all {} requests have one time, so they arrive as one burst; give them times (time=GAP in --columns), or serve them in a \
-                 closed loop (--loop closed)",
-                shared + 1
+                "all {requests} requests have one time, so they arrive as one burst; give them times (time=GAP in --columns), or serve them in \
+                 a closed loop (--loop closed)"
             ));
         };
         let tick = Nanoseconds(tick_ns).largest_unit();
@@ -200,7 +199,7 @@ impl Trace {
         let mut read = || {
             let next = order.next(source.as_mut(), path)?;
             if let Some(record) = &next {
-                ticks.observe(record.time_ns);
+                ticks.observe(record);
             }
             Ok(next)
         };

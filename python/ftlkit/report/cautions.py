@@ -208,7 +208,9 @@ def _ticks(results: Outcome) -> dict[str, Any] | None:
     tick = ticks["tick_ns"]
     step = None if tick is None else "1s" if tick == 1_000_000_000 else f"{tick // 1_000_000}ms"
     compared = ticks.get("compared") or {}
-    return {"requests": several(document["workload"]["requests"], "request"), "step": step, **compared, **ticks}
+    # Of the whole trace, whatever part of it was served, and how often.
+    requests = several(ticks.get("requests", document["workload"]["requests"]), "request")
+    return {**compared, **ticks, "requests": requests, "step": step}
 
 
 def _unwritten(results: Outcome) -> dict[str, Any] | None:
@@ -276,8 +278,8 @@ def _cached_whole(results: Outcome) -> Mapping[str, Any] | None:
 
 _BEHIND = _runs(is_overloaded)
 _IN_STEPS = (
-    "{shared:count} of {requests} arrive with the one before, since the trace's times are in steps of {step}: they "
-    "wait for each other."
+    "{shared:count} of the trace's {requests} arrive with the one before, since its times are in steps of {step}: "
+    "they wait for each other."
 )
 
 CAUTIONS: tuple[Rule[Outcome], ...] = (

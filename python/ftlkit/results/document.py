@@ -117,11 +117,13 @@ class CoarseTicks(TypedDict):
     """Times of a trace in coarse steps."""
 
     tick_ns: int | None
-    """The largest power of ten that divides all times, at most a second; null where all requests
-    have one time.
+    """The largest power of ten, at most a second, from one to another of 95 % of the times; null
+    where all requests have one time.
     """
     shared: int
-    """Requests that arrive at the time of the one before."""
+    """Requests of the trace that arrive at the time of the one before."""
+    requests: NotRequired[int]
+    """Requests of the whole trace, of which more or fewer may be served."""
     compared: SpreadTicks | None
     """Responses with requests spread inside the steps; null where it was not tried."""
 

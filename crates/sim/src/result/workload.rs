@@ -63,11 +63,13 @@ pub struct RepeatedRequests {
 /// Times of a trace in coarse steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CoarseTicks {
-    /// The largest power of ten that divides all times, at most a second; null where all requests
-    /// have one time.
+    /// The largest power of ten, at most a second, from one to another of 95 % of the times; null
+    /// where all requests have one time.
     pub tick_ns: Option<u64>,
-    /// Requests that arrive at the time of the one before.
+    /// Requests of the trace that arrive at the time of the one before.
     pub shared: u64,
+    /// Requests of the whole trace, of which more or fewer may be served.
+    pub requests: u64,
     /// Responses with requests spread inside the steps; null where it was not tried.
     pub compared: Option<SpreadTicks>,
 }

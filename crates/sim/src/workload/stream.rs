@@ -154,6 +154,7 @@ impl Workload {
                 let ticks = facts.ticks.map(|ticks| CoarseTicks {
                     tick_ns: ticks.tick_ns,
                     shared: ticks.shared,
+                    requests: ticks.requests,
                     compared: None,
                 });
                 Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ticks, ..survey.facts }, ..survey }

@@ -2,7 +2,7 @@
 
 use random::SeededRng;
 use trace::units::Nanoseconds;
-use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, open_bytes};
+use trace::{DeviceChoice, Format, OpenOptions, StackedDevices, TimeBackwards, open_bytes};
 
 /// A trace of whole milliseconds: this many requests at each time.
 fn text(groups: &[(u64, usize)]) -> String {
@@ -70,6 +70,60 @@ fn coarse_times_of_many_requests_are_said_with_their_step() {
     assert_eq!(read(&fine, None).1, Vec::<String>::new());
 }
 
+/// Times of another clock among those of a coarse one, wherever they are, hide its step no more.
+#[test]
+fn stray_times_among_coarse_ones_hide_no_step() {
+    for (step_ms, said) in [(1000, "1s"), (100, "100ms"), (10, "10ms")] {
+        for (every, place, is_said) in [(100, 0, true), (100, 99, true), (25, 7, true), (10, 3, false)] {
+            for phase_ms in [0, 317] {
+                let group = |n: u64| (phase_ms + (n / 40) * step_ms + u64::from(n % every == place) * step_ms / 3, 1);
+                let groups: Vec<_> = (0..4000).map(group).collect();
+                let text = text(&groups);
+                let options = OpenOptions {
+                    time_backwards: TimeBackwards::Sort { window: 64 },
+                    ..OpenOptions::with_format(Format::Csv)
+                };
+                let mut trace = open_bytes("t", text.as_bytes(), &options).unwrap();
+                assert_eq!(trace.by_ref().flatten().count(), groups.len());
+                let found = trace.unmatched().concat();
+                assert_eq!(
+                    found.contains(&format!("steps of {said},")),
+                    is_said,
+                    "{every} {place} {phase_ms}: {found}"
+                );
+            }
+        }
+    }
+}
+
+/// A burst at one time is no step, however many arrive in it.
+#[test]
+fn one_burst_among_fine_times_is_no_step() {
+    let line = |time_ns: u64| format!("{time_ns},write,0,4096,0,a\n");
+    let burst = line(5_000_000_000).repeat(960);
+    for text in [
+        (0..40).map(|n| line(n * 1_234_567)).collect::<String>() + &burst,
+        burst.clone() + &(0..40).map(|n| line(5_000_000_000 + n * 1_234_567)).collect::<String>(),
+    ] {
+        assert_eq!(read(&text, None).1, Vec::<String>::new());
+    }
+}
+
+/// A request's own flushes arrive with it, and are no requests beside it.
+#[test]
+fn flushes_of_requests_share_no_time() {
+    for (words, shared) in [(&["WFS"][..], 0), (&["FWFS"], 0), (&["FF"], 0), (&["WFS", "W"], 1), (&["R", "FF", "W"], 1)]
+    {
+        let line = |second: usize, word: &str| format!("{second} {word} {} 8\n", 8 * second);
+        let lines: String = (0..40).flat_map(|second| words.iter().map(move |word| line(second, word))).collect();
+        let columns = Some("time:s, op:rwbs, offset:sector, size:sector".parse().unwrap());
+        let mut trace = open_bytes("t", lines.as_bytes(), &OpenOptions { columns, ..OpenOptions::default() }).unwrap();
+        assert!(trace.by_ref().all(|record| record.is_ok()));
+        let found = trace.coarse_ticks().map(|ticks| (ticks.tick_ns, ticks.shared));
+        assert_eq!(found, (shared > 0).then_some((Some(1_000_000_000), 40 * shared)), "{words:?}");
+    }
+}
+
 /// A trace of any format without times would be served as one burst: it says so, with the ways out.
 #[test]
 fn requests_of_one_time_are_said_with_the_ways_to_give_times() {
@@ -89,7 +143,7 @@ fn requests_of_one_time_are_said_with_the_ways_to_give_times() {
             assert!(said.contains(part), "{format}: {said}");
         }
         let ticks = trace.coarse_ticks().unwrap();
-        assert_eq!((ticks.tick_ns, ticks.shared), (None, 39));
+        assert_eq!((ticks.tick_ns, ticks.shared, ticks.requests), (None, 39, 40));
     }
 }
 
