@@ -1,11 +1,16 @@
 """What a trace's times and hints leave in doubt is said with results, with figures."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import ftlkit as fk
 from ftlkit._util import Json
+from ftlkit.results.store import Store
+from ftlkit.sweeps import plan as plans
+from ftlkit.sweeps import run as runs
+from ftlkit.sweeps.local import Local
 
 SECOND = 1_000_000_000
 
@@ -64,6 +69,14 @@ def test_requests_of_a_step_are_counted_in_the_trace_whatever_is_served(
     results = fk.run_study(study(tencent(tmp_path / "seconds.csv"), **served))
     (caution,) = said(results, "in steps of 1s")
     assert caution.startswith("468 of the trace's 480 requests arrive with the one before")
+
+
+def test_points_of_a_sweep_say_once_how_their_trace_was_read(tmp_path: Path) -> None:
+    trace = tencent(tmp_path / "seconds.csv")
+    made = plans.with_more(plans.from_options([trace], "page,dftl", None, {"capacity": "128MiB"}), [], 2)
+    done = runs.run(made, Store(tmp_path / "store", create=True), Local())
+    facts = json.loads(done.rows[0]["document"])["workload"]["facts"]
+    assert sum("in steps of 1s" in fact for fact in facts) == 1
 
 
 @pytest.mark.parametrize(("loop", "seconds"), [("closed", 12), ("open", 1)])

@@ -107,6 +107,7 @@ def as_given(document: Json, resolved: Json, laid_out: LaidOut) -> Json:
     counted += facts.get("unmatched", [])
     workload = document["workload"]
     others = [sentence for sentence in workload.get("facts", []) if not sentence.startswith("read as parquet")]
+    others = [sentence for sentence in others if sentence not in counted]
     facts_text = [f"read as {facts['format']}, laid out once for the sweep", *counted, *others]
     table = resolved["workload"]
     # What was laid out has columns and a unit of its own.
