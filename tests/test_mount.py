@@ -283,6 +283,15 @@ def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path,
         subprocess.run(["umount", str(mount.at)], check=True)
 
 
+def test_planned_faults_that_never_come_are_told_as_by_serve(tmp_path: Path) -> None:
+    script = tmp_path / "faults.toml"
+    faults = [(3, "program_fails"), (10**8, "erase_fails"), (10**9, "cut")]
+    script.write_text("".join(f'[[fault]]\noperation = {at}\nkind = "{kind}"\n' for at, kind in faults))
+    mount = Mount(tmp_path).start("--format", "--fault", str(script))
+    (mount.at / "file").write_text("kept", encoding="utf-8")
+    assert "2 planned faults have not come" in mount.stop()
+
+
 def test_files_are_executed_with_the_permissions_of_the_mount(tmp_path: Path) -> None:
     with Mount(tmp_path) as mount:
         program = mount.start("--format", "--exec", "--umask", "077").at / "program"

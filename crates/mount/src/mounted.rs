@@ -83,6 +83,8 @@ pub struct Summary {
     pub is_worn_out: bool,
     /// Whether the last of what was saved lies in the journal of the volume alone.
     pub is_in_journal: bool,
+    /// Planned faults whose operation never came.
+    pub faults_to_come: usize,
 }
 
 /// An image that is mounted.
@@ -183,8 +185,14 @@ impl Mounted {
                 "what was not made safe before is lost: {error}. What programs had synced is on the image; mount it again"
             ))
         })?;
-        let is_worn_out = is_worn_out || self.ready.is_worn_out;
-        Ok(Summary { host: served.host, is_saved: served.is_saved, was_busy, is_worn_out, is_in_journal })
+        Ok(Summary {
+            host: served.host,
+            is_saved: served.is_saved,
+            was_busy,
+            is_worn_out: is_worn_out || self.ready.is_worn_out,
+            is_in_journal,
+            faults_to_come: served.faults_to_come,
+        })
     }
 
     /// Unmounts the folder; whether it was in use.

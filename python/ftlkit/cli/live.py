@@ -216,6 +216,11 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     else:
         saved = "the device has no power; its next start recovers it"
     say(f"stopped serving {path}: {served}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
+    say_faults_to_come(summary)
+
+
+def say_faults_to_come(summary: Json) -> None:
+    """Say how many planned faults have met no operation, if any."""
     if to_come := summary["faults_to_come"]:
         have = "has" if to_come == 1 else "have"
         say(f"{several(to_come, 'planned fault')} {have} not come: the device did fewer operations than planned")

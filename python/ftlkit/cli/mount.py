@@ -9,7 +9,7 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.api import mount as mounting
 from ftlkit.cli import options
-from ftlkit.cli.live import POLL_S, Image, Stopping, check_latency
+from ftlkit.cli.live import POLL_S, Image, Stopping, check_latency, say_faults_to_come
 from ftlkit.cli.shell import say
 
 
@@ -56,5 +56,6 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
         saved += ", and the flash is worn out: mount it again, and copy the files to another disk"
     requests = f"{several(host['reads'], 'read')}, {several(host['writes'], 'write')}"
     say(f"unmounted {path}: {requests}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
+    say_faults_to_come(summary)
     if summary["was_busy"]:
         say("warning: programs still had files open or worked in the folder; what they do there fails from now on")
