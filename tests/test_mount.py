@@ -283,6 +283,20 @@ def test_end_of_a_mount_leaves_what_others_mounted_at_its_folder(tmp_path: Path,
         subprocess.run(["umount", str(mount.at)], check=True)
 
 
+def test_mount_below_another_is_said_to_stay_with_the_command(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts a tmpfs")
+    mount = Mount(tmp_path).start("--format")
+    (mount.at / "file").write_text("kept", encoding="utf-8")
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(mount.at)], check=True)
+    said = mount.stop()
+    assert "unmounted" not in said
+    assert f"umount {mount.at};" in said
+    for _ in range(2):
+        subprocess.run(["umount", str(mount.at)], check=True)
+    assert "unmounted" in mount.start().stop()
+
+
 def test_planned_faults_that_never_come_are_told_as_by_serve(tmp_path: Path) -> None:
     script = tmp_path / "faults.toml"
     faults = [(3, "program_fails"), (10**8, "erase_fails"), (10**9, "cut")]

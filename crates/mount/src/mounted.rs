@@ -83,6 +83,8 @@ pub struct Summary {
     pub is_worn_out: bool,
     /// Whether the last of what was saved lies in the journal of the volume alone.
     pub is_in_journal: bool,
+    /// Whether the folder still has the mount, now without files, below one made over it since.
+    pub is_covered: bool,
     /// Planned faults whose operation never came.
     pub faults_to_come: usize,
 }
@@ -143,7 +145,7 @@ impl Mounted {
         let fuse = Fuse::new(Arc::clone(&tree), owner, options.modes, Arc::clone(&is_over));
         let failed = |error: std::io::Error| cannot_mount(&folder, &error);
         let session = Session::new(fuse, &folder, &config).map_err(failed)?.spawn().map_err(failed)?;
-        let (device, notice) = (device_at(&folder), Notice::default());
+        let (device, notice) = (devices_at(&folder).pop(), Notice::default());
         let keeper = keeper(&tree, server.local_client(), folder.display().to_string(), &notice)?;
         let (server, session, keeper) = (Some(server), Some(session), Some(keeper));
         Ok(Self { server, session, tree, folder, device, is_over, keeper, ready, notice })
@@ -191,6 +193,7 @@ impl Mounted {
             was_busy,
             is_worn_out: is_worn_out || self.ready.is_worn_out,
             is_in_journal,
+            is_covered: self.device.as_ref().is_some_and(|own| devices_at(&self.folder).contains(own)),
             faults_to_come: served.faults_to_come,
         })
     }
@@ -201,7 +204,7 @@ impl Mounted {
         let is_over = self.is_over.load(Ordering::SeqCst);
         if is_over || !self.is_mounted() {
             // Its end would unmount whatever lies at the folder by now. Its own mount, if there is
-            // one below, goes with the process.
+            // one below, stays, without files.
             std::mem::forget(session);
             return !is_over;
         }
@@ -221,7 +224,7 @@ impl Mounted {
 
     /// Whether what lies at the folder is this mount.
     fn is_mounted(&self) -> bool {
-        self.device.is_some() && device_at(&self.folder) == self.device
+        self.device.is_some() && devices_at(&self.folder).pop() == self.device
     }
 
     /// Makes everything safe; the kernel, if it still asks, is told of errors from then on.
@@ -357,7 +360,7 @@ fn checked(folder: &Path) -> Result<PathBuf, LiveError> {
         )));
     }
     let folder = folder.canonicalize().map_err(|error| LiveError::user(format!("cannot mount at {at}: {error}")))?;
-    if device_at(&folder).is_some() {
+    if !devices_at(&folder).is_empty() {
         return Err(LiveError::user(format!(
             "something is mounted at {at} already, and would be hidden; mount at another folder, or unmount it first: umount {at}"
         )));
@@ -398,17 +401,17 @@ fn why_not(error: &std::io::Error, device: &std::io::Result<()>, rights: u32) ->
     }
 }
 
-/// The number and the kind of the device that was mounted last at a folder; none where nothing is.
-/// Of a device that is gone another one may get the number.
-fn device_at(folder: &Path) -> Option<String> {
-    let table = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+/// The numbers and the kinds of the devices that are mounted at a folder, the last one on top. Of a
+/// device that is gone another one may get the number.
+fn devices_at(folder: &Path) -> Vec<String> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let escaped = folder.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
     let device = |line: &str| {
         let fields: Vec<&str> = line.split(' ').collect();
         let kind = line.split(" - ").nth(1).unwrap_or_default();
         (fields.get(4) == Some(&escaped.as_str())).then(|| format!("{} {kind}", fields[2]))
     };
-    table.lines().rev().find_map(device)
+    table.lines().filter_map(device).collect()
 }
 
 /// Takes the folder away from programs that still use it.

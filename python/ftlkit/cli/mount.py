@@ -37,12 +37,12 @@ def mount(
                 if news := mounted.notice():
                     say(f"warning: {path}: {news}")
         finally:
-            _say_saved(path, mounted.stop(), read_only=is_read_only)
+            _say_saved(path, folder, mounted.stop(), read_only=is_read_only)
     if record is not None:
         say(f"wrote {record}")
 
 
-def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
+def _say_saved(path: Path, folder: Path, summary: Json, *, read_only: bool) -> None:
     host = summary["host"]
     if read_only:
         saved = "its files are as they were" if summary["is_worn_out"] else "the image is as it was"
@@ -55,7 +55,13 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
     if summary["is_worn_out"] and not read_only:
         saved += ", and the flash is worn out: mount it again, and copy the files to another disk"
     requests = f"{several(host['reads'], 'read')}, {several(host['writes'], 'write')}"
-    say(f"unmounted {path}: {requests}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
+    done = "stopped" if summary["is_covered"] else "unmounted"
+    say(f"{done} {path}: {requests}, {units.typed(units.size(host['bytes_written']))} written; {saved}")
     say_faults_to_come(summary)
-    if summary["was_busy"]:
+    if summary["is_covered"]:
+        say(
+            f"warning: its mount, now without files, stays at {folder}, since something else was mounted over it: "
+            f"unmount that, and then it (umount {folder}; without root fusermount3 -u {folder})"
+        )
+    elif summary["was_busy"]:
         say("warning: programs still had files open or worked in the folder; what they do there fails from now on")
