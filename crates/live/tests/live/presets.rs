@@ -6,7 +6,7 @@ use std::path::Path;
 use bytes::Bytes;
 use flash::{Fault, Tear};
 use ftl::Stack;
-use live::{DriveError, DriveOptions, Gathering, Image, LiveDrive, Piece, ServeOptions, Server};
+use live::{CreateText, DriveError, DriveOptions, Gathering, Image, LiveDrive, Piece, ServeOptions, Server};
 use random::SeededRng;
 use sim::study::{Capacity, DeviceText};
 use sim::{Programming, Units};
@@ -151,6 +151,26 @@ fn what_a_presets_flash_rules_out_is_refused_with_the_reason() {
     let stack: Stack = "block".parse().expect("a spelling");
     let refused = Image::create(&folder.path().join("a.img"), &device("7450-like"), &stack).expect_err("refused");
     assert!(refused.to_string().contains("several units are programmed at once"), "{refused}");
+}
+
+/// The advice of a refusal is right: the capacity that it names makes an image.
+#[test]
+fn a_capacity_too_small_for_the_dies_is_answered_with_one_that_fits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let create = |stack: &str, capacity: &str| {
+        let path = folder.path().join(format!("{stack}-{capacity}.img"));
+        let text = serde_json::json!({
+            "image": path, "ftl": {"name": stack}, "device": {"preset": "sata-tlc-1t", "capacity": capacity}
+        });
+        serde_json::from_value::<CreateText>(text).expect("known keys").create().map_err(|error| error.to_string())
+    };
+    for stack in ["page", "dftl"] {
+        let refused = create(stack, "4GiB").expect_err("refused");
+        let capacity = refused.split("--capacity ").nth(1).expect("a capacity").split(' ').next().expect("a word");
+        create(stack, capacity).unwrap_or_else(|error| panic!("{stack} {capacity}: {error}"));
+        let exists = create(stack, capacity).expect_err("it exists");
+        assert!(!exists.contains("--capacity"), "{exists}");
+    }
 }
 
 #[test]
