@@ -30,7 +30,8 @@ from ftlkit.cli.advise import show
 from ftlkit.results.columns import COLUMNS
 
 SEEDS = range(120)
-REQUESTS = 9_000
+REQUESTS, FEW = 9_000, 1_800
+"""Of many searches, and of some: few held-out requests may be lucky for a stack."""
 METRICS = ("response_mean_ns", "write_amplification")
 LITTLE_WORSE = 1.05
 """Up to this factor nothing is called worse beside the goal."""
@@ -99,10 +100,11 @@ def cases() -> list[Case]:
         goal = chance.choice(("mean", "wa"))
         ram_bytes = chance.choice((None, 1 << 20))
         query = Query("fin1", budget_s=60.0, ram_bytes=ram_bytes, seeds=1, goal=goal, options={"clock": True})
-        result = SearchResult(REQUESTS, frozenset({"page", "dftl"}), {}, 1 << 30, is_surveyed=True)
+        requests = REQUESTS if seed % 4 else FEW
+        result = SearchResult(requests, frozenset({"page", "dftl"}), {}, 1 << 30, is_surveyed=True)
         result.whole = first["page"]
         # Now and then the time is out for the whole searched part.
-        result.rungs = [Rung(result.searched if chance.random() < 0.7 else 2_000, tried=first)]
+        result.rungs = [Rung(result.searched if chance.random() < 0.7 else result.searched // 3, tried=first)]
         order = sorted(first, key=lambda stack: (first[stack].is_behind, first[stack].rows[0][query.metric]))
         result.asked_for = order
         tried = order[: chance.randint(1, len(order))] if chance.random() < 0.5 else order
@@ -144,13 +146,11 @@ def test_none_is_advised_that_another_beats_with_no_more_ram() -> None:
         mine, metric = case.advice.advised.measured, case.metric
         for other in (stack.measured for stack in case.candidates):
             here = cost(other, metric) / cost(mine, metric)
-            there = cost(case.first[other.stack], metric) / cost(case.first[mine.stack], metric)
             if other is mine or other.is_behind > mine.is_behind or ram(other) > ram(mine):
                 continue
-            # What the RAM of the advised one bought on the searched part is more.
-            assert here * NOTHING >= 1 or there * here > 1, case.said
-            if ram(other) < ram(mine):
-                assert here >= 1 or there >= NOTHING, case.said
+            assert here * NOTHING >= 1, case.said
+            if ram(other) * NOTHING < ram(mine):
+                assert here >= 1, case.said
 
 
 def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is_a_tie() -> None:
@@ -171,7 +171,9 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
         query = replace(case.advice.query, seeds=result.seeds)
         told = answer_of(query, result)
         mine = told.advised.measured
-        for other in (each.measured for each in told.stacks if ram(each.measured) <= (query.ram_bytes or 1 << 40)):
+        # By few requests a stack that takes more may have been lucky.
+        most = ram(mine) if result.requests == FEW else query.ram_bytes or 1 << 40
+        for other in (each.measured for each in told.stacks if ram(each.measured) <= most):
             assert cost(mine, case.metric) <= NOTHING**2 * cost(other, case.metric), told.sentences
         text = units.typed(" ".join(told.sentences))
         chosen = re.search(r"(\S+) won the search (but lost on held-out requests|and ties)", text)

@@ -29,6 +29,7 @@ from ftlkit.advice.choice import (
     refuting,
     searched_ratio,
     thrifty,
+    unbeaten,
 )
 from ftlkit.advice.commands import command
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
@@ -168,12 +169,14 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     better = better_there(query, result, chosen, figures) if is_held_out else []
     rivals = [measured for measured in candidates.values() if not is_lucky(query.metric, chosen, measured, result)]
     searched = result.last.tried
-    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals], searched)
+    refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals])
     best = refuter or chosen
-    if is_held_out and query.goal == "life":
-        best = quickest(query, best, rivals)
-    elif is_held_out and query.goal != "ram":
-        best = thrifty(query.metric, best, rivals, searched)
+    if is_held_out and query.goal != "ram":
+        best = unbeaten(query, best, list(candidates.values()))
+        refuter = None if best is chosen else best
+        rivals = [rival for rival in rivals if unbeaten(query, rival, list(candidates.values())) is rival]
+        by_response = query.goal == "life"
+        best = quickest(query, best, rivals) if by_response else thrifty(query.metric, best, rivals, searched)
     if is_decided_on_held_out_part(query, result):
         # The held-out figures chose: there was no other choice that they could correct.
         chosen = best

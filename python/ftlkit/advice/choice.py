@@ -221,28 +221,39 @@ def leading(metric: str, stacks: Sequence[Measured]) -> Measured | None:
     )
 
 
-def refuting(
-    metric: str, chosen: Measured, better: Sequence[Measured], searched: Mapping[str, Measured]
-) -> Measured | None:
+def refuting(metric: str, chosen: Measured, better: Sequence[Measured]) -> Measured | None:
     """The stack that beats the search's choice on the held-out part, or None.
 
     `better` are those that were better there, the best first. One refutes it whose figure is lower
     by more than `NOTHING`, so that no row of the table is better than the advised one. One that
-    keeps up with the arrivals where the chosen one does not refutes it by any lead, and so does one
-    that takes no more RAM, unless it was worse by more than that on the part that was `searched`.
+    keeps up with the arrivals where the chosen one does not refutes it by any lead.
     """
-    most = chosen.mean("ram_bytes") or 0.0
     costs = chosen.point([metric]).costs
     for other in better:
         if other.is_behind and not chosen.is_behind:
             continue
         is_relief = chosen.is_behind and not other.is_behind
-        takes_no_more = (other.mean("ram_bytes") or 0.0) <= most
-        lead = ratio(costs[metric], other.point([metric]).costs[metric])
-        is_better_in_all = takes_no_more and lead >= searched_ratio(metric, other, chosen, searched, unknown=1.0)
-        if is_relief or is_better_in_all or lead > NOTHING:
+        if is_relief or ratio(costs[metric], other.point([metric]).costs[metric]) > NOTHING:
             return other
     return None
+
+
+def unbeaten(query: Query, stack: Measured, others: Sequence[Measured]) -> Measured:
+    """A stack, or the best of those that beat it on the held-out part; none beats that one.
+
+    One beats it that takes no more RAM and costs less by more than `NOTHING`, or that takes less by
+    more than that and costs less at all, whatever the search found. Lives within `NOTHING` are as
+    long. One that does not keep up with the arrivals beats only another that does not.
+    """
+    metric = query.metric
+    mine, beaters = stack.point([metric], is_exact=True), {stack.stack: stack}
+    for other in others:
+        its = other.point([metric], is_exact=True)
+        if metric in mine.costs.keys() & its.costs.keys() and its.ram <= mine.ram and its.is_behind <= mine.is_behind:
+            is_less = query.goal != "life" and its.ram * NOTHING < mine.ram
+            if ratio(mine.costs[metric], its.costs[metric]) > (1.0 if is_less else NOTHING):
+                beaters[other.stack] = other
+    return min(beaters.values(), key=lambda each: each.point([metric]).costs.get(metric, math.inf))
 
 
 def is_within_noise(metric: str, one: Measured, other: Measured) -> bool:
