@@ -15,6 +15,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import ftlkit as fk
 
@@ -63,11 +64,14 @@ def with_values(text: str, values: dict[str, object]) -> str:
     return text
 
 
-def mqsim(program: Path, channels: int, dies: int, depth: int, writes: float) -> float:
-    """Mean response in us; as MQSim prints it, in whole us."""
+def prepare(
+    folder: Path, program: Path, channels: int, dies: int, depth: int, writes: float, requests: int = REQUESTS
+) -> list[str | Path]:
+    """Write MQSim's settings into a folder, and give the command to run there."""
     device = {**SETTINGS, "Flash_Channel_Count": channels, "Chip_No_Per_Channel": dies}
     load = {
         **LOAD,
+        "Total_Requests_To_Generate": requests,
         "Channel_IDs": ",".join(map(str, range(channels))),
         "Chip_IDs": ",".join(map(str, range(dies))),
         "Average_No_of_Reqs_in_Queue": depth,
@@ -80,52 +84,53 @@ def mqsim(program: Path, channels: int, dies: int, depth: int, writes: float) ->
     )
     if flow is None:
         raise SystemExit(f"{program.parent / 'workload.xml'} has no synthetic flow.")
-    with tempfile.TemporaryDirectory() as folder:
-        settings, workload = Path(folder) / "device.xml", Path(folder) / "load.xml"
-        settings.write_text(with_values((program.parent / "ssdconfig.xml").read_text(), device))
-        workload.write_text(
-            '<?xml version="1.0" encoding="us-ascii"?>\n<MQSim_IO_Scenarios><IO_Scenario>\n'
-            f"{with_values(flow[0], load)}\n</IO_Scenario></MQSim_IO_Scenarios>\n"
-        )
-        subprocess.run([program, "-i", settings, "-w", workload], input=b"\n", stdout=subprocess.DEVNULL, check=True)
-        result = (Path(folder) / "load_scenario_1.xml").read_text()
+    settings, workload = folder / "device.xml", folder / "load.xml"
+    settings.write_text(with_values((program.parent / "ssdconfig.xml").read_text(), device))
+    workload.write_text(
+        '<?xml version="1.0" encoding="us-ascii"?>\n<MQSim_IO_Scenarios><IO_Scenario>\n'
+        f"{with_values(flow[0], load)}\n</IO_Scenario></MQSim_IO_Scenarios>\n"
+    )
+    return [program, "-i", settings, "-w", workload]
+
+
+def mqsim(program: Path, channels: int, dies: int, depth: int, writes: float) -> float:
+    """Mean response in us; as MQSim prints it, in whole us."""
+    with tempfile.TemporaryDirectory() as name:
+        command = prepare(Path(name), program, channels, dies, depth, writes)
+        subprocess.run(command, input=b"\n", stdout=subprocess.DEVNULL, check=True)
+        result = (Path(name) / "load_scenario_1.xml").read_text()
     mean = re.search("<Device_Response_Time>([0-9]+)<", result)
     if mean is None:
         raise SystemExit("MQSim printed no response time.")
     return float(mean[1])
 
 
+def study(channels: int, dies: int, depth: int, writes: float, requests: int = REQUESTS) -> dict[str, Any]:
+    """The same for ftlkit."""
+    span = f"{channels * dies * 32}MiB"
+    return {
+        "device": {
+            "capacity": span,
+            "spare": 0.2,
+            "channels": channels,
+            "dies_per_channel": dies,
+            "planes_per_die": 1,
+            "pages_per_block": 64,
+            "page_size": 4096,
+            "read_latency": f"{READ_US}us",
+            "program_latency": f"{PROGRAM_US}us",
+            "transfer_latency": f"{TRANSFER_US}us",
+        },
+        "workload": {"generator": {"requests": requests, "span": span, "write_share": writes, "sizes": "4KiB"}},
+        "host": {"loop": "closed", "queue_depth": depth},
+        "run": {"precondition": "fill"},
+        "ftl": [{"name": "page"}],
+    }
+
+
 def ftlkit(channels: int, dies: int, depth: int, writes: float) -> float:
     """Mean response in us."""
-    span = f"{channels * dies * 32}MiB"
-    outcome = fk.run_study(
-        {
-            "device": {
-                "capacity": span,
-                "spare": 0.2,
-                "channels": channels,
-                "dies_per_channel": dies,
-                "planes_per_die": 1,
-                "pages_per_block": 64,
-                "page_size": 4096,
-                "read_latency": f"{READ_US}us",
-                "program_latency": f"{PROGRAM_US}us",
-                "transfer_latency": f"{TRANSFER_US}us",
-            },
-            "workload": {
-                "generator": {
-                    "requests": REQUESTS,
-                    "span": f"{channels * dies * 32}MiB",
-                    "write_share": writes,
-                    "sizes": "4KiB",
-                },
-            },
-            "host": {"loop": "closed", "queue_depth": depth},
-            "run": {"precondition": "fill"},
-            "ftl": [{"name": "page"}],
-        }
-    )
-    return float(outcome.frame("runs")["response_mean_ns"][0]) / 1e3
+    return float(fk.run_study(study(channels, dies, depth, writes)).frame("runs")["response_mean_ns"][0]) / 1e3
 
 
 @dataclass
