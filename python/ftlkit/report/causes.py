@@ -53,7 +53,7 @@ def _causes() -> dict[str, Cause]:
         for cause in json.loads(_native.causes())
     ]
     own = "Time of a request at the controller's cores, RAM and registers, beside flash operations."
-    controller = Cause(CONTROLLER, "the controller's cores, RAM and registers", own, CONTROLLER, "#857a5c")
+    controller = Cause(CONTROLLER, "controller cores, RAM and registers", own, CONTROLLER, "#857a5c")
     way = "Time of a request on the link to the host, and waiting for it."
     link = Cause(LINK, "the link to the host", way, LINK, "#6f7f8f")
     return {cause.name: cause for cause in [*causes, controller, link]}
