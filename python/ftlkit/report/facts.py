@@ -147,15 +147,17 @@ def spare(device: DeviceFacts) -> str:
 
 
 def device_line(document: Document) -> str:
-    """The device of the runs in a line: its name, why it was taken, its size and spare."""
+    """The device of the runs in a line: name, origin, size, dies, cells and spare."""
     device = device_of(document)
     name = {
         "default": f"{device['preset']}, the default since no device was named",
         "keys": f"given by its keys, the others those of {device['preset']}",
     }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
+    dies = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
+    cells = f"{dies} of {device['latencies'].get('cell', 'slc').upper()}"
     reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
-    return f"Device {name}: {sizes}, {spare(device)}{reason}"
+    return f"Device {name}: {sizes}, {cells}, {spare(device)}{reason}"
 
 
 def slice_line(document: Document) -> str | None:
