@@ -100,21 +100,20 @@ impl Ledger {
     /// Appends the valid pages of a block until so many are listed.
     fn append_valid(&self, pbn: Pbn, most: usize, into: &mut Vec<Ppn>) {
         let range = self.geometry.page_indices(pbn);
-        let mut word = range.start / 64;
-        while word * 64 < range.end {
-            let mut bits = self.bits[word];
-            if word * 64 < range.start {
+        for word in range.start / 64..range.end.div_ceil(64) {
+            let (first, mut bits) = (word * 64, self.bits[word]);
+            if first < range.start {
                 bits &= u64::MAX << (range.start % 64);
             }
-            while bits != 0 {
-                let page = word * 64 + bits.trailing_zeros() as usize;
-                if page >= range.end || into.len() == most {
-                    return;
-                }
-                into.push(Ppn::at(page));
-                bits &= bits - 1;
+            if range.end - first < 64 {
+                bits &= !(u64::MAX << (range.end % 64));
             }
-            word += 1;
+            let pages = (bits.count_ones() as usize).min(most - into.len());
+            into.extend((0..pages).map(|_| {
+                let page = first + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                Ppn::at(page)
+            }));
         }
     }
 
