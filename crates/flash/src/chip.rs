@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::device::{Flash, Operations, Page, ProgramOrder, Scan};
+use crate::device::{Flash, Operations, Page, PageCopy, ProgramOrder, Scan};
 use crate::pslc::PslcBlocks;
 use crate::{
     Blank, CellMode, Exposure, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store,
@@ -271,6 +271,26 @@ impl<S: Store> Flash for Chip<S> {
             }
             _ => Err(self.refuse("program", pbn, Some(ppn))),
         }
+    }
+
+    fn copy_run(&mut self, copies: &[PageCopy], to: Pbn, logical: &mut [u32]) -> usize {
+        let Some(&PageCopy { offset, .. }) = copies.first() else { return 0 };
+        let first = self.geometry.page(to, offset);
+        let Some(block) = self.blocks.get_mut(to.index()) else { return 0 };
+        let is_due = may_program(self.order, &self.store, block.next_page, offset, first);
+        if !is_due || self.order == ProgramOrder::Any || self.pslc.mode(to) == CellMode::Pslc {
+            return 0;
+        }
+        let (pages, places) = (self.geometry.pages(), offset..self.geometry.pages_per_block());
+        let is_next = |&(copy, at): &(&PageCopy, u32)| copy.offset == at && copy.from.get() < pages;
+        let length = copies.iter().zip(places).take(logical.len()).take_while(is_next).count();
+        let copied = self.store.copy_run(&copies[..length], first.index(), logical);
+        if copied > 0 {
+            block.next_page = offset + copied as u32;
+            self.done.reads += copied as u64;
+            self.done.programs += copied as u64;
+        }
+        copied
     }
 
     #[inline]

@@ -32,6 +32,15 @@ pub struct Page<D> {
     pub data: D,
 }
 
+/// A page that is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageCopy {
+    /// Where it lies.
+    pub from: Ppn,
+    /// The offset in the block to which it is copied.
+    pub offset: u32,
+}
+
 /// What a page's out-of-band area says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scan {
@@ -54,6 +63,12 @@ pub trait Flash {
     fn read(&mut self, ppn: Ppn) -> Result<Page<Self::Data>, FlashError>;
     /// Programs an erased page.
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: Self::Data) -> Result<(), FlashError>;
+    /// Copies pages to neighbouring places of a block, at most as many as `logical` has, and fills
+    /// in their logical numbers. Stops at a gap, and before a page that would fail or be refused.
+    /// Returns how many were copied: 0 where tags hold more than the number.
+    fn copy_run(&mut self, _copies: &[PageCopy], _to: Pbn, _logical: &mut [u32]) -> usize {
+        0
+    }
     /// Erases a block.
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError>;
     /// Reads a page's out-of-band area alone, whatever state the page is in: what recovery works

@@ -24,7 +24,7 @@ pub use array::{long_array, long_array_of, prefetch};
 pub use bit_errors::{BitErrorModel, Stress};
 pub use cell_type::{CellType, PageType};
 pub use chip::{Chip, ChipOptions, PastEndurance, UsedBlock};
-pub use device::{Flash, Operations, Page, ProgramOrder, Scan};
+pub use device::{Flash, Operations, Page, PageCopy, ProgramOrder, Scan};
 pub use error::{FlashError, MediaEvent, Rule, Violation};
 pub use exposure::Exposure;
 pub use fault::{Fault, FaultPlan, Faulty, FaultyChip, Tear};

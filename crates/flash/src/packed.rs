@@ -142,6 +142,25 @@ impl PackedNumbers {
         self.set_window(byte, self.window(byte) | stored << before);
     }
 
+    /// Puts numbers to neighbouring empty indices. Each byte is written once, since a window that
+    /// overlaps the last one written would make the processor wait.
+    pub fn put_run(&mut self, first: usize, numbers: &[u32]) {
+        if numbers.iter().any(|&number| u64::from(number) + 1 >= self.mask) {
+            return (first..).zip(numbers).for_each(|(index, &number)| self.put(index, number));
+        }
+        let (mut byte, mut filled) = self.place(first);
+        let mut bits = u64::from(self.bytes[byte]);
+        for &number in numbers {
+            bits |= (u64::from(number) + 1) << filled;
+            filled += self.width;
+            if filled >= 32 {
+                self.bytes[byte..byte + 4].copy_from_slice(&(bits as u32).to_le_bytes());
+                (byte, bits, filled) = (byte + 4, bits >> 32, filled - 32);
+            }
+        }
+        self.set_window(byte, self.window(byte) | bits);
+    }
+
     /// Changes the number at an index.
     #[inline]
     pub fn set(&mut self, index: usize, number: Option<u32>) {
@@ -220,6 +239,20 @@ mod tests {
             let packed = PackedNumbers::none(67, bound);
             assert!((1..=width).contains(&packed.width), "{} bits for {bound} numbers", packed.width);
             agrees_with_a_plain_array(packed, bound);
+        }
+    }
+
+    #[test]
+    fn numbers_put_in_a_run_are_those_put_one_by_one() {
+        for (width, first) in (1..=32).flat_map(|width| (0..9).map(move |first| (width, first))) {
+            let bound = u32::MAX >> (32 - width);
+            let mut single = PackedNumbers::none(67, bound);
+            (0..first).for_each(|index| single.put(index, bound - 1));
+            let mut run = single.clone();
+            let numbers: Vec<_> = (0..50 + first as u32).map(|i| i.wrapping_mul(2_654_435_761) % bound).collect();
+            (first..).zip(&numbers).for_each(|(index, &number)| single.put(index, number));
+            run.put_run(first, &numbers);
+            assert!(run.iter().eq(single.iter()), "{width} bits from {first} on");
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{PackedNumbers, Role, Tag, long_array};
+use crate::{PackedNumbers, PageCopy, Role, Tag, long_array};
 
 /// Memory of a chip's pages, indexed by page number.
 pub trait Store {
@@ -51,6 +51,13 @@ pub trait Store {
 
     /// Stores a page's tag and content.
     fn program(&mut self, page: usize, tag: &Tag, data: Self::Data);
+
+    /// Copies pages to erased neighbours from `to` on, and fills in their logical numbers. Returns
+    /// how many come before the first erased one: 0 in a store that keeps more than numbers.
+    #[inline]
+    fn copy_run(&mut self, _copies: &[PageCopy], _to: usize, _logical: &mut [u32]) -> usize {
+        0
+    }
 
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
@@ -165,6 +172,20 @@ impl Store for Lean {
         if tag.hint != 0 {
             self.keep_hint(page, tag.hint);
         }
+    }
+
+    #[inline]
+    fn copy_run(&mut self, copies: &[PageCopy], to: usize, logical: &mut [u32]) -> usize {
+        if !self.hints.is_empty() {
+            return 0;
+        }
+        let mut copied = 0;
+        for (slot, copy) in logical.iter_mut().zip(copies) {
+            let Some(number) = self.logical.get(copy.from.index()) else { break };
+            (*slot, copied) = (number, copied + 1);
+        }
+        self.logical.put_run(to, &logical[..copied]);
+        copied
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! the newest copy and have not been trimmed), and the question whether a page can still be
 //! programmed in its place. Blocks come from the owner (`blocks/manager.rs`) and go back to it.
 
-use flash::{Flash, Geometry, Lbn, Lpn, Pbn, Ppn, ProgramOrder, Role, Scan};
+use flash::{Flash, Geometry, Lbn, Lpn, PageCopy, Pbn, Ppn, ProgramOrder, Role, Scan};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -16,7 +16,7 @@ use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{CopyEnd, PageCopy};
+use crate::port::flash_port::copying::CopyEnd;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 
@@ -238,9 +238,9 @@ impl DataBlocks {
         let first = self.geometry.logical_page(lbn, 0).get();
         while let Some(&PageCopy { from, .. }) = pages.first() {
             let (done, copied) = match rebuilding.to {
-                Some(to) => flash.copy_pages(pages.iter().copied(), (to, cause), |copy, _| {
-                    Label::of(first + copy.offset, Role::Data, lbn)
-                }),
+                Some(to) => {
+                    flash.copy_pages(pages, (to, cause), |copy, _| Label::of(first + copy.offset, Role::Data, lbn))
+                }
                 None => (0, Ok(())),
             };
             let (page, has_failed) = match copied {

@@ -74,10 +74,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an operation.
+    /// Counts operations of a kind.
     #[inline]
-    pub(crate) fn add(&mut self, cause: Cause, op: FlashOp) {
-        self.counts[cause as usize][op as usize] += 1;
+    pub(crate) fn add(&mut self, cause: Cause, op: FlashOp, count: u64) {
+        self.counts[cause as usize][op as usize] += count;
     }
 
     /// Counts an event.

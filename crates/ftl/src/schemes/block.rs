@@ -50,7 +50,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use flash::{Lbn, Lpn, Pbn, Role};
+use flash::{Lbn, Lpn, PageCopy, Pbn, Role};
 use host::Hint;
 
 use crate::api::entry::{Capabilities, Entry, Memory};
@@ -66,7 +66,6 @@ use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
 use crate::recovery::block_recovery::{BlockClaims, ReadableCopy, finished};
 use crate::recovery::scan::DeviceScan;

@@ -110,14 +110,11 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
     }
 
     #[inline]
-    fn prefetch_move(&self, lpn: impl FnOnce() -> Option<Lpn>, stage: PrefetchStage) {
-        if stage == PrefetchStage::Next {
-            return;
-        }
-        match lpn() {
-            Some(lpn) if stage == PrefetchStage::Far => self.cache.prefetch_slot(lpn),
-            Some(lpn) => self.prefetch_change(lpn),
-            None => {}
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
+        match stage {
+            PrefetchStage::Far => self.cache.prefetch_slot(lpn),
+            PrefetchStage::Near => self.prefetch_change(lpn),
+            PrefetchStage::Next => {}
         }
     }
 

@@ -11,7 +11,7 @@
 //!
 //! The counts say how many full merges log blocks cost, and where.
 
-use flash::{Flash, Lbn, Lpn, Pbn, Ppn};
+use flash::{Flash, Lbn, Lpn, PageCopy, Pbn, Ppn};
 
 use crate::api::report::Gauge;
 use crate::api::wear::{AllocRequest, DataBlockLocations, Purpose};
@@ -21,7 +21,6 @@ use crate::engines::log_buffer::space::LogSpace;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::PageCopy;
 use crate::port::tally::Note;
 
 /// Where the newest copy of a page lies: a log page wins over the data block.

@@ -414,10 +414,8 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
     }
 
     #[inline]
-    fn prefetch_move(&self, lpn: impl FnOnce() -> Option<Lpn>, stage: PrefetchStage) {
-        if stage == PrefetchStage::Far
-            && let Some(lpn) = lpn()
-        {
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage) {
+        if stage == PrefetchStage::Far {
             self.map.prefetch(lpn.index());
         }
     }

@@ -5,7 +5,7 @@
 //! first, then failing blocks emptied, then a die is chosen; trims are written down in runs; after
 //! a power cut the newest pages are taken over.
 
-use flash::{Flash, Lpn, Page, Pbn, Ppn, Role, Tag};
+use flash::{Flash, Lpn, Page, PageCopy, Pbn, Ppn, Role, Tag};
 use host::Hint;
 
 use crate::api::layout::Layout;
@@ -18,7 +18,7 @@ use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{CopyEnd, PageCopy};
+use crate::port::flash_port::copying::CopyEnd;
 use crate::port::label::{Content, Label};
 use crate::port::tally::Note;
 use crate::prefetch::PrefetchStage;
@@ -29,8 +29,9 @@ pub use crate::engines::page_map::space::{COLLECTED, HOST};
 /// Pages that are moved in one run at most: as many requests for memory as a processor's first
 /// cache takes without dropping what it will need soon.
 const RUN: usize = 64;
-/// Pages of a run after which what was asked for near has arrived.
-const NEXT: usize = 8;
+/// Pages of a run between the copy of a page and its announcements: memory has arrived by the next.
+const ANNOUNCED: [(usize, PrefetchStage); 3] =
+    [(0, PrefetchStage::Far), (8, PrefetchStage::Near), (16, PrefetchStage::Next)];
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
@@ -158,9 +159,8 @@ pub trait PageMapped {
     /// tell.
     fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
 
-    /// Tells of a data page that will be moved, and of whose it is, so that the scheme can ask for
-    /// the memory that it will touch.
-    fn prefetch_move(&self, lpn: impl FnOnce() -> Option<Lpn>, stage: PrefetchStage);
+    /// Announces a data page of a run, so that the scheme can ask for the memory of its entry.
+    fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage);
 
     /// The role that a data page of the block in hand has where it is moved to.
     #[inline]
@@ -401,25 +401,26 @@ pub trait PageMapped {
             return (0, Ok(()));
         }
         let target = space.next_page(die, stream);
-        for &from in pages {
-            self.prefetch_move(|| flash.chip().peek(from).map(Lpn::new), PrefetchStage::Far);
-        }
         let geometry = *flash.geometry();
         let (to, first) = geometry.split(target);
-        let copies = (first..).zip(pages).map(|(offset, &from)| PageCopy { from, offset });
+        let mut copies = [PageCopy { from: target, offset: first }; RUN];
+        for ((copy, &from), offset) in copies.iter_mut().zip(pages).zip(first..) {
+            *copy = PageCopy { from, offset };
+        }
         let mut lpns = [Lpn::new(0); RUN];
-        let (done, copied) = flash.copy_pages(copies, (to, None), |copy, page| {
+        let (done, copied) = flash.copy_pages(&copies[..pages.len()], (to, None), |copy, page| {
             let at = (copy.offset - first) as usize;
             lpns[at] = Lpn::new(page.logical);
-            self.prefetch_move(|| Some(lpns[at]), PrefetchStage::Near);
-            if let Some(earlier) = at.checked_sub(NEXT) {
-                self.prefetch_move(|| Some(lpns[earlier]), PrefetchStage::Next);
+            for (before, stage) in ANNOUNCED {
+                if let Some(earlier) = at.checked_sub(before) {
+                    self.prefetch_move(lpns[earlier], stage);
+                }
             }
             Label::new(page.logical, role)
         });
         let lpns = &lpns[..done];
-        for &lpn in &lpns[done.saturating_sub(NEXT)..] {
-            self.prefetch_move(|| Some(lpn), PrefetchStage::Next);
+        for (before, stage) in ANNOUNCED {
+            lpns[done.saturating_sub(before)..].iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
         }
         self.space().take_run(die, stream, done as u32);
         for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {

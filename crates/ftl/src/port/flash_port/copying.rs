@@ -2,16 +2,17 @@
 //!
 //! Where the pages go is known before the first of them is read. So what is the same for all of
 //! them is found out once: block, die and mode of the target, and those of a source as long as the
-//! pages come from one block.
+//! pages come from one block. A chip whose tags are logical numbers alone copies a run of pages at
+//! once, and the port only accounts for them.
 
-use flash::{Flash, Page, Pbn, Ppn};
+use flash::{Flash, Page, PageCopy, Pbn, Ppn};
 
-use super::FlashPort;
+use super::{FlashPort, hash_event};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::label::Label;
-use crate::port::timing::{FlashOp, Task};
+use crate::port::timing::{FlashOp, Task, Timing};
 
 /// Why copies ended before the last one.
 pub enum CopyEnd<D> {
@@ -23,14 +24,8 @@ pub enum CopyEnd<D> {
     Error(FtlError),
 }
 
-/// A page that is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageCopy {
-    /// Where it lies.
-    pub from: Ppn,
-    /// The offset in the block to which it is copied.
-    pub offset: u32,
-}
+/// Pages that are copied at once at most.
+const RUN: usize = 64;
 
 /// A block as tasks tell of it.
 struct BlockTask {
@@ -45,7 +40,7 @@ impl<D: Device> FlashPort<D> {
     /// request in hand, so none of them is padding.
     pub fn copy_pages(
         &mut self,
-        pages: impl IntoIterator<Item = PageCopy>,
+        pages: &[PageCopy],
         (to, cause): (Pbn, Option<Cause>),
         mut label: impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
     ) -> (usize, Result<(), CopyEnd<D::Data>>) {
@@ -54,8 +49,8 @@ impl<D: Device> FlashPort<D> {
         let mut target = self.spot(FlashOp::Program, to);
         target.task.cause = cause.unwrap_or(self.cause);
         let mut source = self.spot(FlashOp::Read, to);
-        let mut done = 0;
-        for copy in pages {
+        let mut done = self.copy_runs(pages, &target, &mut label);
+        for copy in &pages[done..] {
             let from = copy.from;
             if from.get().wrapping_sub(source.first) >= pages_per_block {
                 source = self.spot(FlashOp::Read, self.geometry().block_of(from));
@@ -70,7 +65,7 @@ impl<D: Device> FlashPort<D> {
             };
             self.account_task(Task { page: from.get() - source.first, ..source.task }, from.get());
             let page = if self.retyped.is_some() { self.with_new_type(from, page) } else { page };
-            let label = label(&copy, &page);
+            let label = label(copy, &page);
             if let Err((page, error)) = self.program_copied(&target, copy.offset, label, page) {
                 let has_failed = error.is_program_failure();
                 let why = if has_failed { CopyEnd::NotProgrammed(page) } else { CopyEnd::Error(error) };
@@ -79,6 +74,54 @@ impl<D: Device> FlashPort<D> {
             done += 1;
         }
         (done, Ok(()))
+    }
+
+    /// Copies pages in runs, while the chip can and no observer needs single pages.
+    #[inline]
+    fn copy_runs(
+        &mut self,
+        pages: &[PageCopy],
+        target: &BlockTask,
+        label: &mut impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
+    ) -> usize {
+        let is_watched = self.exposed.is_some() || self.retyped.is_some() || self.bit_errors.is_some();
+        let mut done = 0;
+        while !is_watched && !self.device.timing().is_traced() && done < pages.len() {
+            let mut logical = [0; RUN];
+            let copied = self.device.chip_mut().copy_run(&pages[done..], target.task.pbn, &mut logical);
+            if copied == 0 {
+                break;
+            }
+            let run = &pages[done..done + copied];
+            for (copy, &logical) in run.iter().zip(&logical) {
+                let label = label(copy, &Page { logical, version: 0, hint: 0, data: D::Data::default() });
+                debug_assert_eq!(label.logical, logical, "{} is copied as another page", copy.from);
+            }
+            self.account_copies(run, target);
+            done += copied;
+        }
+        done
+    }
+
+    /// Accounts for pages that were read and programmed one after the other.
+    #[inline]
+    fn account_copies(&mut self, run: &[PageCopy], target: &BlockTask) {
+        let pages_per_block = self.geometry().pages_per_block();
+        let (mut source, mut hash) = (self.spot(FlashOp::Read, target.task.pbn), self.hash);
+        for &PageCopy { from, offset } in run {
+            if from.get().wrapping_sub(source.first) >= pages_per_block {
+                source = self.spot(FlashOp::Read, self.geometry().block_of(from));
+            }
+            let read = Task { page: from.get() - source.first, ..source.task };
+            let program = Task { page: offset, ..target.task };
+            let read_at = self.device.timing_mut().perform(read, self.cursor);
+            self.cursor = self.device.timing_mut().perform(program, read_at);
+            hash = hash_event(hash_event(hash, &read, from.get()), &program, target.first + offset);
+        }
+        self.hash = hash;
+        self.seq += run.len() as u64;
+        self.tally.add(source.task.cause, FlashOp::Read, run.len() as u64);
+        self.tally.add(target.task.cause, FlashOp::Program, run.len() as u64);
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every page that is copied")]
@@ -120,7 +163,7 @@ impl<D: Device> FlashPort<D> {
 
 #[cfg(test)]
 mod tests {
-    use flash::{Chip, Fault, FaultPlan, Faulty, Flash, Full, Lbn, Role, Tear};
+    use flash::{Blank, Chip, Fault, FaultPlan, Faulty, Flash, Full, Lbn, Lean, Role, Tear};
     use testkit::TestFlash;
 
     use super::*;
@@ -130,12 +173,12 @@ mod tests {
 
     type Port = FlashPort<Timed<Faulty<u64>, Untimed>>;
 
-    /// Pages of two blocks, which are copied to a third with a gap.
-    const COPIES: [(u32, u32); 5] = [(0, 0), (6, 1), (2, 3), (4, 4), (3, 5)];
-
-    fn copies() -> impl Iterator<Item = PageCopy> {
-        COPIES.into_iter().map(|(from, offset)| PageCopy { from: Ppn::new(from), offset })
+    const fn copy(from: u32, offset: u32) -> PageCopy {
+        PageCopy { from: Ppn::new(from), offset }
     }
+
+    /// Pages of two blocks, which are copied to a third with a gap.
+    const COPIES: [PageCopy; 5] = [copy(0, 0), copy(6, 1), copy(2, 3), copy(4, 4), copy(3, 5)];
 
     fn label(offset: u32) -> Label {
         Label::of(90 + offset, Role::Collected, Lbn::new(7))
@@ -166,9 +209,9 @@ mod tests {
             let to = Pbn::new(2);
             let by_offset = |copy: &PageCopy, _: &Page<u64>| label(copy.offset);
             let (done, copied) =
-                one_go.with_cause(Cause::Merge, |flash| flash.copy_pages(copies(), (to, None), by_offset));
+                one_go.with_cause(Cause::Merge, |flash| flash.copy_pages(&COPIES, (to, None), by_offset));
             let singles = |flash: &mut Port| {
-                copies().try_for_each(|PageCopy { from, offset }| {
+                COPIES.iter().try_for_each(|&PageCopy { from, offset }| {
                     let page = flash.read(from)?;
                     flash.put(Ppn::new(12 + offset), label(offset), Content::Copy(page))
                 })
@@ -191,8 +234,31 @@ mod tests {
     fn programs_may_have_another_cause_than_their_reads() {
         let mut flash = port(100, Fault::ReadFails);
         let by_offset = |copy: &PageCopy, _: &Page<u64>| label(copy.offset);
-        let (done, _) = flash.copy_pages(copies(), (Pbn::new(2), Some(Cause::Merge)), by_offset);
+        let (done, _) = flash.copy_pages(&COPIES, (Pbn::new(2), Some(Cause::Merge)), by_offset);
         let count = |cause, op| flash.tally().count(cause, op);
         assert_eq!((done, count(Cause::Host, FlashOp::Read), count(Cause::Merge, FlashOp::Program)), (5, 5, 5));
+    }
+
+    /// Pages of a chip that keeps numbers alone and of one that keeps all are copied.
+    fn copied<S: Blank>(copies: &[PageCopy]) -> String {
+        let mut flash = FlashPort::new(Timed { chip: TestFlash::new(4, 80).chip::<S>(), timing: Untimed });
+        (0..160).for_each(|ppn| flash.program(Ppn::new(ppn), label(ppn), S::Data::default()).expect("programmed"));
+        let to = (Pbn::new(2), Some(Cause::Merge));
+        let (done, _) = flash.copy_pages(copies, to, |copy, _| label(copy.from.get()));
+        let after = (flash.event_hash(), *flash.tally(), flash.last_version(), flash.chip().operations());
+        let pages: Vec<_> = (0..320).map(|ppn| flash.chip().peek(Ppn::new(ppn))).collect();
+        format!("{done} {after:?} {pages:?} {}", flash.chip().next_page(to.0))
+    }
+
+    #[test]
+    fn copies_in_runs_are_those_of_single_pages() {
+        let all: Vec<_> = (0..80).map(|offset| copy(offset * 7 % 160, offset)).collect();
+        let gap: Vec<_> = (0..70).map(|offset| copy(offset + 50, offset + offset / 30)).collect();
+        let erased: Vec<_> = (0..70).map(|offset| copy(offset + 100, offset)).collect();
+        let back: Vec<_> = (0..70).map(|offset| copy(offset, offset % 40)).collect();
+        let far: Vec<_> = (0..80).map(|offset| copy(offset * 5, offset)).collect();
+        for copies in [&all[..], &all[..1], &gap, &erased, &back, &far] {
+            assert_eq!(copied::<Lean>(copies), copied::<Full<()>>(copies), "{copies:?}");
+        }
     }
 }

@@ -46,12 +46,11 @@ fn is_of_host(role: Role) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use flash::{Chip, Full, Pbn};
+    use flash::{Chip, Full, PageCopy, Pbn};
     use testkit::TestFlash;
 
     use super::*;
     use crate::port::device::Timed;
-    use crate::port::flash_port::copying::PageCopy;
     use crate::port::label::Content;
     use crate::port::timing::Untimed;
 
@@ -75,7 +74,7 @@ mod tests {
         assert_eq!((page.hint, stored(&flash, 0)), (5, 3), "it is told before the tag says it");
         flash.put(Ppn::new(6), label(0), Content::Copy(page)).expect("moved");
         let copies = [1, 3].map(|from| PageCopy { from: Ppn::new(from), offset: from });
-        let (done, _) = flash.copy_pages(copies, (Pbn::new(2), None), |_, page| label(page.logical));
+        let (done, _) = flash.copy_pages(&copies, (Pbn::new(2), None), |_, page| label(page.logical));
         assert_eq!(done, 2);
         assert_eq!([6, 13, 15].map(|ppn| stored(&flash, ppn)), [5, 5, 3]);
         flash.put(Ppn::new(7), label(2), Content::Hinted(8, 4)).expect("written again");

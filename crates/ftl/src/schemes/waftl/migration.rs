@@ -5,7 +5,7 @@
 //! counts only when it is whole; until then all that it holds is elsewhere too. So one that fails,
 //! or that a power cut interrupts, is given up, and nothing has to be undone.
 
-use flash::{Lbn, Lpn, Page, Pbn, Ppn};
+use flash::{Lbn, Lpn, Page, PageCopy, Pbn, Ppn};
 use host::Hint;
 
 use super::Waftl;
@@ -19,7 +19,6 @@ use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::PageCopy;
 use crate::port::label::{Content, Label};
 use crate::schemes::waftl::hybrid_map::{BlockMapping, HybridMap, ZONE, ZONE_ROLE};
 

@@ -5,7 +5,7 @@
 //! counts as needed, however many of its pages are valid, and its owner has to be counted so in
 //! [`SpaceNeeds::valid`](super::SpaceNeeds::valid).
 
-use flash::{Lbn, Lpn, Pbn, Ppn, Role};
+use flash::{Lbn, Lpn, PageCopy, Pbn, Ppn, Role};
 
 use super::{PageSpace, Stream};
 use crate::api::wear::AllocRequest;
@@ -13,7 +13,7 @@ use crate::blocks::manager::BlockManager;
 use crate::port::device::Device;
 use crate::port::error::FtlError;
 use crate::port::flash_port::FlashPort;
-use crate::port::flash_port::copying::{CopyEnd, PageCopy};
+use crate::port::flash_port::copying::CopyEnd;
 use crate::port::label::Label;
 
 impl PageSpace {
@@ -88,8 +88,7 @@ impl PageSpace {
         let geometry = self.geometry;
         let label = |offset, role| Label::of(geometry.logical_page(lbn, offset).get(), role, lbn);
         loop {
-            let copies = pages.iter().copied();
-            let (done, copied) = flash.copy_pages(copies, (pbn, None), |copy, _| label(copy.offset, Role::Data));
+            let (done, copied) = flash.copy_pages(pages, (pbn, None), |copy, _| label(copy.offset, Role::Data));
             match copied {
                 Ok(()) => return Ok(true),
                 Err(CopyEnd::Error(error)) => return Err(error),
