@@ -146,3 +146,20 @@ fn a_block_is_worn_when_the_shares_of_both_modes_make_a_life() {
         assert_eq!(refused.contains("in pSLC"), last, "{native} and {pslc}: {refused}");
     }
 }
+
+#[test]
+fn a_run_goes_only_where_each_of_its_pages_could_be_programmed() {
+    let copies = [0, 1].map(|offset| PageCopy { from: Ppn::new(offset), offset });
+    let pslc = ChipOptions { pslc_pages: 2, bad_blocks: vec![Pbn::new(3)], ..Default::default() };
+    let any = ChipOptions { program_order: ProgramOrder::Any, ..Default::default() };
+    for (options, to, copied) in [(&pslc, 1, 2), (&pslc, 2, 0), (&pslc, 3, 0), (&pslc, 4, 0), (&any, 1, 0)] {
+        let mut chip = chip(options);
+        (0..2).for_each(|ppn| chip.program(Ppn::new(ppn), &tag(ppn + 7), ()).expect("erased"));
+        if options.pslc_pages > 0 {
+            chip.set_cell_mode(Pbn::new(2), CellMode::Pslc).expect("erased");
+        }
+        assert_eq!(chip.copy_run(&copies, Pbn::new(to), &mut [0; 2]), copied, "to block {to}");
+        assert_eq!(chip.operations(), Operations { reads: copied as u64, programs: 2 + copied as u64, erases: 0 });
+        assert_eq!(chip.copy_run(&copies, Pbn::new(to), &mut [0; 2]), 0, "block {to} holds what was copied");
+    }
+}

@@ -243,7 +243,7 @@ mod tests {
     fn copied<S: Blank>(copies: &[PageCopy]) -> String {
         let mut flash = FlashPort::new(Timed { chip: TestFlash::new(4, 80).chip::<S>(), timing: Untimed });
         (0..160).for_each(|ppn| flash.program(Ppn::new(ppn), label(ppn), S::Data::default()).expect("programmed"));
-        let to = (Pbn::new(2), Some(Cause::Merge));
+        let to = (Pbn::new(3), Some(Cause::Merge));
         let (done, _) = flash.copy_pages(copies, to, |copy, _| label(copy.from.get()));
         let after = (flash.event_hash(), *flash.tally(), flash.last_version(), flash.chip().operations());
         let pages: Vec<_> = (0..320).map(|ppn| flash.chip().peek(Ppn::new(ppn))).collect();
