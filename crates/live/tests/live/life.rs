@@ -413,6 +413,7 @@ impl Life {
             (Operation::Write(Extent { first, pages: 1 }), 0) => read(&mut self.drive, Lpn::new(first)).ok(),
             _ => None,
         };
+        let old = old.map(|old| old.unwrap_or_else(|| vec![0; self.now.page_bytes].into()));
         let stamps = self.now.begin(operation);
         let data = self.contents(way, &stamps, old);
         self.note();
@@ -454,10 +455,10 @@ impl Life {
 
     /// What a write hands over, from which byte of its first page on; and notes what its pages hold
     /// then, if their stamps do not tell.
-    fn contents(&mut self, way: u64, stamps: &[Stamp], old: Option<Option<Bytes>>) -> (usize, Bytes) {
+    fn contents(&mut self, way: u64, stamps: &[Stamp], old: Option<Bytes>) -> (usize, Bytes) {
         let page_bytes = self.now.page_bytes;
         if let Some(old) = old {
-            let mut whole = old.map_or_else(|| vec![0; page_bytes], |old| old.to_vec());
+            let mut whole = old.to_vec();
             let sector = SECTOR * self.rng.below((page_bytes / SECTOR) as u64) as usize;
             let part = content(stamps[0], SECTOR);
             whole[sector..sector + SECTOR].copy_from_slice(&part);
