@@ -78,11 +78,10 @@ def test_several_files_of_a_trace_are_answered_with_a_quoted_pattern(
     files = [tmp_path / f"lun{number}.csv" for number in (0, 1, 10)]
     for file in files:
         file.write_text("")
-    result = call(*command, *files)
-    assert result.exit_code == 2, result.output
+    result = call(*command, *files, exits=2)
     assert result.stderr.splitlines()[-1] == f"Try: ftlkit {' '.join(command)} '{tmp_path}/lun*.csv'"
     assert "pattern" in result.stderr
-    other = call(*command, *files[:2])
+    other = call(*command, *files[:2], exits=2)
     assert "--help" in other.stderr.splitlines()[-1], "the pattern would name a third file"
 
 

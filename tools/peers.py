@@ -131,7 +131,7 @@ def ssd_iq(program: Path) -> Case:
 
 
 def mqsim_case(program: Path) -> Case:
-    """Reads, and few enough writes that nothing is collected: with collections it ends in an error."""
+    """Reads, and so few writes that nothing is collected: collections end it in an error."""
 
     def run(folder: Path) -> Cost:
         return spent(mqsim.prepare(folder, program, *NO_COLLECTIONS), folder, "\n")[0]

@@ -174,8 +174,8 @@ impl CrashOracle {
         }
     }
 
-    /// A read-only device acknowledged the flush in flight: what was written lasts, and trims may be
-    /// forgotten all the same.
+    /// A read-only device acknowledged the flush in flight: writes last, and trims may be forgotten
+    /// all the same.
     pub fn acknowledge_read_only_flush(&mut self) {
         self.in_flight = None;
         self.pages.iter_mut().filter(|page| page.current != 0).for_each(Account::settle);

@@ -11,7 +11,7 @@
 //! Overload is judged by the time by which a run outlasts its arrivals, and by nothing else of the
 //! run. Of two runs over the same arrivals, the one that ends no later is thus never the only
 //! overloaded one. The bound is of the arrivals alone: a server that takes the mean gap for each
-//! request has just the offered load for its capacity, and after a burst at the end it works on, too.
+//! request has just the offered load for its capacity, and works on after a burst at the end, too.
 
 use crate::EventTiming;
 use crate::result::{LoadFacts, QUARTERS};
@@ -25,8 +25,8 @@ const OUTLASTS: f64 = 0.01;
 /// may outlast its arrivals by as many.
 const LEFT_AT_THE_END: f64 = 20.0;
 
-/// Arrivals that are remembered of a run, evenly spread: a backlog of theirs is exact to a thousandth
-/// of the requests.
+/// Arrivals that are remembered of a run, evenly spread: their backlog is exact to a thousandth of
+/// the requests.
 const REMEMBERED: usize = 2048;
 
 /// When some of the requests arrived: the first and every n-th after it.
@@ -63,8 +63,8 @@ impl Arrivals {
         self.next = self.ns.len() as u64 * self.every;
     }
 
-    /// For how long after the last of so many requests a server would work that takes their mean gap
-    /// for each.
+    /// Time for which a server that takes the mean gap per request works on after the last of so
+    /// many.
     fn outlasted_by_mean_rate(&self, requests: u64, last_ns: u64) -> f64 {
         let Some(&first_ns) = self.ns.first() else { return 0.0 };
         let last = requests.saturating_sub(1) as f64;
