@@ -89,11 +89,11 @@ def test_every_run_names_its_device_first(call: Call, tmp_path: Path) -> None:
     first = call(*few, "--report", tmp_path / "r.html").stdout
     first = " ".join(first.split())
     assert first.startswith("Device slc-small, the default since no device was named: 115 MiB for the host")
-    assert "on 128 MiB of flash, 4 dies of SLC, spare 10.0 % (OP 11.1 %); capacity auto: the workload spans" in first
+    assert "on 128 MiB of flash, 4 dies, spare 10.0 % (OP 11.1 %); capacity auto: the workload spans" in first
     assert "the default since no device was named" in (tmp_path / "r.html").read_text(encoding="utf-8")
     named = call(*few, "--device", "slc-small", "--capacity", "64MiB").stdout.partition("Addresses")[0]
     assert named.startswith("Device slc-small: 64 MiB for the host")
-    assert "4 dies of SLC" in " ".join(named.split())
+    assert "4 dies, spare" in " ".join(named.split())
     assert "auto" not in named
 
 

@@ -202,6 +202,7 @@ def test_a_study_finds_classes_beside_itself_and_tables_take_the_class(call: Cal
     (tmp_path / "elsewhere" / "study.toml").write_text(toml.written(study))
     call("run", "elsewhere/study.toml", "--json", "out.json")
     (by_file,) = json.loads((tmp_path / "out.json").read_text())["runs"]
+    call("sweep", "elsewhere/study.toml")
     (by_class,) = fk.run_study(study | {"ftl": [{"name": registry.registered["", "simple"]}]}).document["runs"]
     assert by_class["event_hash"] == by_file["event_hash"]
 

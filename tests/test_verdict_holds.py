@@ -278,18 +278,27 @@ def test_a_run_no_worse_in_any_figure_is_not_ranked_behind() -> None:
     assert compared > 200, "many were compared"
 
 
-@pytest.mark.parametrize("burst_ms", [0, 500, 1000])
-def test_a_burst_that_the_device_can_serve_is_no_overload_wherever_it_comes(tmp_path: Path, burst_ms: int) -> None:
-    even = [number * 1_000_000 for number in range(1001)]
+def behind(folder: Path, writes: list[tuple[int, int]], skip: int = 0) -> list[bool | None]:
+    """Which of two layers fall behind writes, each with a time in us and a size in bytes."""
+    rows = [f"{at},write,{place % 1024 * 65536},{size}" for place, (at, size) in enumerate(sorted(writes))]
+    (folder / "trace.csv").write_text("\n".join(["time_us,op,offset,length", *rows]))
+    columns, layers = "time:us, op, offset:B, size:B", "page,dftl:cmt=1KiB"
+    options: Any = {"columns": columns, "capacity": "64MiB", "precondition": "fill", "skip": skip}
+    return [is_overloaded(run) for run in fk.compare(folder / "trace.csv", layers, **options).document["runs"]]
 
-    def behind(arrivals: list[int]) -> list[bool | None]:
-        rows = [f"{at},write,{place % 4096 * 4096},4096" for place, at in enumerate(sorted(arrivals))]
-        (tmp_path / "trace.csv").write_text("\n".join(["time_ns,op,offset,length", *rows]))
-        columns = "time:ns, op, offset:B, size:B"
-        done = fk.compare(
-            tmp_path / "trace.csv", "page,dftl:cmt=1KiB", columns=columns, capacity="64MiB", precondition="fill"
-        )
-        return [is_overloaded(run) for run in done.document["runs"]]
 
-    assert behind(even + 300 * [burst_ms * 1_000_000]) == [False, False]
-    assert behind([at // 40 for at in even]) == [True, True], "25 us apart"
+EVEN = [(number * 1_000, 4096) for number in range(1001)]
+
+
+@pytest.mark.parametrize("burst_us", [0, 500_000, 1_000_000])
+def test_a_burst_that_the_device_can_serve_is_no_overload_wherever_it_comes(tmp_path: Path, burst_us: int) -> None:
+    assert behind(tmp_path, EVEN + 100 * [(burst_us, 4096)]) == [False, False]
+    assert behind(tmp_path, EVEN + 7 * [(burst_us, 65536)]) == [False, False]
+    assert behind(tmp_path, [(at // 40, size) for at, size in EVEN]) == [True, True], "25 us apart"
+
+
+@pytest.mark.parametrize("skip", [0, 200])
+def test_an_overload_until_the_end_is_told_whatever_came_before(tmp_path: Path, skip: int) -> None:
+    slow = [(number * 10_000, 4096) for number in range(200)]
+    fast = [(2_000_000 + number * 25, 4096) for number in range(10_000)]
+    assert behind(tmp_path, slow + fast, skip) == [True, True]

@@ -193,7 +193,7 @@ impl Mounted {
             was_busy,
             is_worn_out: is_worn_out || self.ready.is_worn_out,
             is_in_journal,
-            is_covered: self.device.as_ref().is_some_and(|own| devices_at(&self.folder).contains(own)),
+            is_covered: self.is_covered(),
             faults_to_come: served.faults_to_come,
         })
     }
@@ -225,6 +225,12 @@ impl Mounted {
     /// Whether what lies at the folder is this mount.
     fn is_mounted(&self) -> bool {
         self.device.is_some() && devices_at(&self.folder).pop() == self.device
+    }
+
+    /// Whether the mount is there, and another one over it.
+    fn is_covered(&self) -> bool {
+        let devices = devices_at(&self.folder);
+        devices.last() != self.device.as_ref() && self.device.as_ref().is_some_and(|own| devices.contains(own))
     }
 
     /// Makes everything safe; the kernel, if it still asks, is told of errors from then on.

@@ -55,7 +55,7 @@ def resolved(stack: str) -> str:
     return stack
 
 
-def placed(table: Mapping[str, object], folder: Path) -> Json:
+def beside(table: Mapping[str, object], folder: Path) -> Json:
     """An `[[ftl]]` table of a study in a folder; files of classes in it are relative to that."""
 
     def there(value: object) -> object:

@@ -155,7 +155,9 @@ def device_line(document: Document) -> str:
     }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
     dies = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
-    cells = f"{dies} of {device['latencies'].get('cell', 'slc').upper()}"
+    # Where all pages of a cell take the same time, the key does not tell its bits.
+    cell = device["latencies"].get("cell", "slc")
+    cells = dies if cell == "slc" else f"{dies} of {cell.upper()}"
     reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
     return f"Device {name}: {sizes}, {cells}, {spare(device)}{reason}"
 

@@ -10,7 +10,7 @@ import tomli_w
 
 from ftlkit._native import UserError, parse_study_toml
 from ftlkit._util import Json
-from ftlkit.own.loading import placed
+from ftlkit.own.loading import beside
 from ftlkit.own.references import study_as_typed
 
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -31,7 +31,7 @@ def load(path: Path) -> Json:
     read = text(path, "study")
     _refuse_json(path, read)
     study: Json = json.loads(parse_study_toml(read, str(path)))
-    return {**study, "ftl": [placed(layer, path.parent) for layer in study["ftl"]]} if study.get("ftl") else study
+    return {**study, "ftl": [beside(layer, path.parent) for layer in study["ftl"]]} if study.get("ftl") else study
 
 
 def _refuse_json(path: Path, read: str) -> None:

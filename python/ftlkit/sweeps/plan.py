@@ -21,6 +21,7 @@ from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit._util.lookup import refuse_unknown
+from ftlkit.own.loading import beside
 from ftlkit.own.references import references
 from ftlkit.study import one_line
 from ftlkit.study.builder import check_seed
@@ -191,6 +192,9 @@ def load(path: Path) -> Plan:
         raise UserError(
             f"{path} is a paper's study, with claims and sweeps of its own: ftlkit reproduce {path} runs it."
         )
+    layers = document.get("ftl")
+    if isinstance(layers, list):
+        document["ftl"] = [beside(layer, path.parent) if isinstance(layer, dict) else layer for layer in layers]
     return from_study(document, path)
 
 

@@ -176,7 +176,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let held = (!prepared || experiment.survey.facts.pages_trimmed > 0)
             .then(|| MappedPages::new(device.logical_pages, prepared));
         let metrics = Metrics::new((experiment.asked.skip == 0).then_some(Nanos::ZERO));
-        let load = Load::new(experiment.survey.facts.requests);
+        let load = Load::new(experiment.survey.facts.requests, experiment.asked.skip);
         Self {
             experiment,
             plan,
@@ -372,7 +372,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             let rare = pending.rare.take();
             self.outstanding.drop_first();
             let is_timed = matches!(op, HostOp::Read | HostOp::Write);
-            self.load.add(arrival_ns, done.0, is_timed);
+            self.load.add(arrival_ns, done.0, is_timed.then_some(pages));
             if let Some(flash_trace) = self.flash_trace_mut() {
                 flash_trace.end(number, done.0);
             }
