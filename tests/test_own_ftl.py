@@ -329,6 +329,46 @@ def test_a_file_without_a_class_is_told_its_classes(tmp_path: Path, stack: str, 
         fk.compare("fin1", stack.format(file=path), requests=20)
 
 
+OWN = "import sys\n\nimport ftlkit as fk\n\n\nclass Mine(fk.Ftl):\n"
+METHODS = """
+    def __init__(self, device):
+        super().__init__(device)
+        {init}
+
+    def read(self, flash, lpn):
+        {read}
+
+    def write(self, flash, lpn, page):
+        {write}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "raised"),
+    [
+        ("sys.exit()", "SystemExit"),
+        ("raise SystemExit('bye')", "SystemExit: bye"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+@pytest.mark.parametrize("place", ["top", "name", "init", "read", "write"])
+def test_code_that_ends_the_program_is_an_error_with_its_line(
+    tmp_path: Path, place: str, ends: str, raised: str
+) -> None:
+    """Whatever is raised, and wherever: never an end without a word."""
+    methods = METHODS.format(**{name: ends if name == place else "pass" for name in ("init", "read", "write")})
+    name = f"\n    @classmethod\n    def stack_name(cls):\n        {ends}\n" if place == "name" else ""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN + methods + name + (f"\n\n{ends}\n" if place == "top" else ""))
+    line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if ends in text)
+    with pytest.raises((fk.UserError, fk.FtlBug)) as refused:
+        fk.compare("randrw", f"{file}:Mine", requests=20, capacity="64MiB", precondition="none")
+    said = str(refused.value)
+    assert f"mine.py, line {line}" in said
+    assert raised in said
+
+
 def test_a_file_or_module_that_is_not_there_is_refused() -> None:
     with pytest.raises(fk.UserError, match=r"nothing\.py: cannot be read"):
         fk.compare("fin1", "nothing.py:Simple", requests=20)

@@ -50,10 +50,13 @@ class Other:
 
 BROKEN = "raise RuntimeError('no such device')\n"
 
+EXITS = "import sys\n\nsys.exit()\n"
+
 POINTS = """
 [ftlkit.plugins]
 append = fk_parts:Append
 broken = fk_broken:Thing
+exits = fk_exits:Thing
 missing = fk_parts:Missing
 oldest = fk_parts:Oldest
 other = fk_parts:Other
@@ -90,7 +93,7 @@ def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ftlkit:
 
 
 def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_path: Path) -> None:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
     listed = ftlkit("plugins")
     assert listed.returncode == 0, listed.stderr
     rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
@@ -100,6 +103,7 @@ def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_pa
     said = " ".join(listed.stdout.split())
     for name, why in [
         ("broken", "fk_broken.py, line 1: RuntimeError: no such device"),
+        ("exits", "fk_exits.py, line 3: SystemExit"),
         ("missing", "Missing"),
         (
             "other",
@@ -113,7 +117,7 @@ def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_pa
 
 
 def test_plugins_run_by_their_names_beside_a_broken_one(ftlkit: Ftlkit, tmp_path: Path) -> None:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
     done = ftlkit("compare", "fin1", "--ftl", "append,page:victim=oldest", *COMPARE)
     assert done.returncode == 0, done.stderr
     assert "append" in done.stdout
@@ -131,7 +135,7 @@ OWN = ["append,page:victim=oldest", "append,page:victim=mine.py:Oldest"]
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN)
+    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
     (tmp_path / "mine.py").write_text(PARTS)
     return tmp_path
 

@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ from typing import Any
 
 from ftlkit._native import UserError
 from ftlkit._util import Json
-from ftlkit.own.registry import KINDS, PARTS, SETTINGS, in_words, registered_name
+from ftlkit.own.registry import KINDS, PARTS, SETTINGS, in_words, refused_with_place, registered_name
 
 REFERENCE = re.compile(r"(?:(?P<file>[^:+,]+\.py):(?P<name>\w+)|(?P<module>[\w.]+):(?P<cls>[A-Z]\w*))(?=$|[:+])")
 """How text names a class: `path/to/mine.py:HotCold` or `package.module:HotCold`.
@@ -146,19 +145,16 @@ def load(home: str, cls: str, *keys: str) -> Any:  # noqa: ANN401 - a class of o
 
 def _module(home: str, asked: str) -> ModuleType:
     """The module of a file or of a name, of which `asked` is asked."""
-    try:
-        return _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
-    except UserError:
-        raise
-    except ModuleNotFoundError as error:
-        if error.name == home or home.startswith(f"{error.name}."):
-            raise UserError(
-                f"{asked}: there is no module {home}, and no file; write a path that ends in .py, such as "
-                f"./{home}.py{asked.removeprefix(home)}."
-            ) from None
-        raise UserError(f"{asked}: cannot be loaded: {raised_at(error)}") from error
-    except Exception as error:
-        raise UserError(f"{asked}: cannot be loaded: {raised_at(error)}") from error
+    with refused_with_place(f"{asked}: cannot be loaded"):
+        try:
+            return _from_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
+        except ModuleNotFoundError as error:
+            if error.name == home or home.startswith(f"{error.name}."):
+                raise UserError(
+                    f"{asked}: there is no module {home}, and no file; write a path that ends in .py, such as "
+                    f"./{home}.py{asked.removeprefix(home)}."
+                ) from None
+            raise
 
 
 def _derives(value: object, keys: Iterable[str]) -> bool:
@@ -196,12 +192,3 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def raised_at(error: BaseException) -> str:
-    """What was raised, with the last line of the user's that it came from."""
-    what = f"{type(error).__name__}: {error}"
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}, line {error.lineno}: {error.msg}"
-    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
-    return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what

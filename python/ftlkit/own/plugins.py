@@ -11,8 +11,7 @@ from importlib.metadata import EntryPoint
 from typing import NamedTuple
 
 from ftlkit._native import UserError
-from ftlkit.own.loading import raised_at
-from ftlkit.own.registry import KINDS, in_words, registered_name
+from ftlkit.own.registry import KINDS, in_words, refused_with_place, registered_name
 
 GROUP = "ftlkit.plugins"
 """The group of entry points."""
@@ -53,11 +52,10 @@ def _loaded(point: EntryPoint, taken: dict[tuple[str, str], str]) -> Plugin:
     """Load an entry point and register what it is, whatever it raises."""
     package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
     try:
-        kind, name = _registered(point.load(), package, taken)
+        with refused_with_place("cannot be loaded"):
+            kind, name = _registered(point.load(), package, taken)
     except UserError as error:
         return Plugin(package, point.value, "", point.name, str(error))
-    except Exception as error:  # noqa: BLE001 - whatever a package raises, the others go on
-        return Plugin(package, point.value, "", point.name, f"cannot be loaded: {raised_at(error)}")
     return Plugin(package, point.value, kind, name, "")
 
 

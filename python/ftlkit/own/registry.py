@@ -2,7 +2,8 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,32 @@ def in_words(kinds: Iterable[Kind], between: str = " or ") -> str:
     return between.join(f"ftlkit.{kind.base.__name__}" for kind in kinds)
 
 
+@contextmanager
+def refused_with_place(what: str) -> Iterator[None]:
+    """Turn all that a user's code raises, even `SystemExit`, into a `UserError` with the line.
+
+    Ctrl-C stays what it is, and so do Rust panics.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except BaseException as error:
+        # The class of panics cannot be imported.
+        if type(error) is KeyboardInterrupt or type(error).__name__ == "PanicException":
+            raise
+        raise UserError(f"{what}: {_raised_at(error)}") from error
+
+
+def _raised_at(error: BaseException) -> str:
+    """What was raised, with the last line of the user's that it came from."""
+    what = ": ".join(filter(None, [type(error).__name__, str(error)]))
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}: {error.msg}"
+    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: {what}" if frames else what
+
+
 def registered_name(part: type, *keys: str) -> str:
     """Register a class as one of the kinds of `keys`, and return the name by which stacks know it.
 
@@ -63,7 +90,9 @@ def registered_name(part: type, *keys: str) -> str:
         if part is Ftl:
             raise UserError("ftlkit.Ftl is what FTLs derive from: name a class of your own.")
         raise UserError(f"{part!r} is no FTL: derive your class from ftlkit.Ftl.")
-    kind, name = kinds[key], str(part.stack_name())  # type: ignore[attr-defined] # which its base has
+    kind = kinds[key]
+    with refused_with_place(f"{part.__name__} ({_file_of(part)})"):
+        name = str(part.stack_name())  # type: ignore[attr-defined] # which its base has
     for method in kind.needs:
         if getattr(part, method) is getattr(kind.base, method) and not hasattr(part, f"{method}_pages"):
             needed = f"{method}({', '.join(inspect.signature(getattr(kind.base, method)).parameters)})"
