@@ -175,6 +175,8 @@ BAD = [
     Bad("no spare", "compare fin1 --ftl page --set device.spare=0", ("spare",)),
     Bad("all spare", "compare fin1 --ftl page --set device.spare=1", ("spare",)),
     Bad("log space larger than the spare", "compare fin1 --ftl fast --set fast.log_space=0.5", ("fast", "log space")),
+    Bad("count that is no number", "compare fin1 --threads x", ("--threads x: is no whole number", "such as 4.")),
+    Bad("large count that is no number", "compare fin1 --requests x", ("--requests x: not a number", "10k")),
     Bad("CMT too small", "compare fin1 --ftl dftl --set dftl.cmt=1", ("cmt", "1")),
     Bad("no requests", "compare fin1 --ftl page --requests 0", ("requests", "0")),
     Bad("report into a missing folder", "compare fin1 --report no/r.html", ("no/r.html", "does not exist")),
@@ -221,6 +223,29 @@ def test_bad_input_ends_in_one_paragraph(bad: Bad, call: Call, tmp_path: Path) -
     for word in bad.words:
         assert word in result.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "takes"),
+    [
+        ("compare fin1 --requests 10", "--ftl", "NAMES"),
+        ("compare fin1 --ftl page", "--device", "NAME|FILE.toml"),
+        ("compare fin1 --ftl page", "--report", "FILE.html"),
+        ("compare fin1 --ftl page", "--set", "SCHEME.KEY=VALUE"),
+        ("compare fin1 --ftl page", "--threads", "N"),
+        ("sweep fin1 --requests 10", "--ftl", "NAMES"),
+        ("advise fin1", "--ftl", "NAMES"),
+        ("torture", "--ftl", "NAMES"),
+        ("image create d.img", "--ftl", "NAME"),
+        ("trace info t.csv", "--columns", "COLUMNS"),
+    ],
+    ids=str,
+)
+def test_an_empty_value_is_refused_and_no_default(command: str, option: str, takes: str, call: Call) -> None:
+    for empty in ([option, ""], [option, " "], [f"{option}="]):
+        refused = call(*command.split(), *empty, exits=2)
+        assert f"Error: {option} is empty: give {takes}" in refused.stderr
+    assert "an argument is empty" in call(*command.split(), "", exits=2).stderr
 
 
 def test_usage_errors_have_the_same_exit_code(call: Call) -> None:

@@ -71,6 +71,10 @@ def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call
     assert result.stderr.splitlines()[-1] == f"Try: {meant}"
 
 
+def test_an_option_of_other_commands_is_not_taken_for_another(call: Call) -> None:
+    assert "--theta x" not in call("curve", "cache", "fin1", "--threads", "x", exits=2).stderr
+
+
 @pytest.mark.parametrize("command", [("trace", "info"), ("compare", "--ftl", "page")], ids=lambda words: words[0])
 def test_several_files_of_a_trace_are_answered_with_a_quoted_pattern(
     command: tuple[str, ...], call: Call, tmp_path: Path

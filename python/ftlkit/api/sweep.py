@@ -139,8 +139,12 @@ def _plan(workloads: list[str], ftls: str | None, device: str | None, options: A
     studies = [name for name in workloads if name.endswith(".toml")]
     if not studies:
         devices = [name.strip() for name in (device or "").split(",") if name.strip()]
-        return plans.from_options(workloads, ftls or study.usual_ftls(*devices), device, options)
-    given = [*(["--ftl"] if ftls else []), *(["--device"] if device else []), *(f"--{key}" for key in options)]
+        return plans.from_options(workloads, study.usual_ftls(*devices) if ftls is None else ftls, device, options)
+    given = [
+        *(["--ftl"] if ftls is not None else []),
+        *(["--device"] if device else []),
+        *(f"--{key}" for key in options),
+    ]
     if len(workloads) > 1:
         raise UserError(f"{studies[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
     if given:

@@ -160,7 +160,7 @@ def compare(
 ) -> None:
     """Run several translation layers over a trace or a preset and compare them."""
     outputs = Outputs(**files)
-    document = study.build(workload, ftl or study.usual_ftls(device), device, chosen)
+    document = study.build(workload, study.usual_ftls(device) if ftl is None else ftl, device, chosen)
     outputs.check([document["workload"].get("trace")])
     _set_windows(document, outputs)
     _run(document, outputs, threads, chosen)

@@ -4,7 +4,7 @@ import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,12 @@ _NOTHING: Mapping[str, str] = {}
 _ALIKE = 0.5
 """How like a typed word must be to what was meant, from 0 to 1."""
 
+_ALIKE_FLAG = 0.7
+"""The same of options, of which there are few: `--threads` is no `--theta`."""
+
+_LARGE = {"--requests", "--skip", "--operations", "--interval", "--after"}
+"""Counts that are usually thousands."""
+
 
 def joined(arguments: list[str], parameters: Sequence[Any]) -> list[str]:
     """The arguments with stacks that stand behind `--ftl` joined by commas."""
@@ -36,6 +42,18 @@ def joined(arguments: list[str], parameters: Sequence[Any]) -> list[str]:
         else:
             read.append(argument)
     return read
+
+
+def refuse_empty(arguments: Sequence[str], parameters: Sequence[Any]) -> None:
+    """Raise a `UserError` for an empty value, such as an unset variable of a shell."""
+    taking = {flag: one for one in parameters for flag in one.opts if not getattr(one, "is_flag", False)}
+    for before, argument in pairwise(["", *arguments]):
+        flag, sign, value = argument.partition("=")
+        if not (sign and flag in taking):
+            flag, value = before, argument
+        if not value.strip():
+            takes = (taking[flag].metavar or "a value").replace("\\", "") if flag in taking else "a value"
+            raise UserError(f"{flag if flag in taking else 'an argument'} is empty: give {takes}, or leave it out.")
 
 
 class Typed:
@@ -60,7 +78,12 @@ class Typed:
             else:
                 number = _native.read_quantity("count", text) if kind is int else _native.share(text)
         except UserError as error:
-            why = error if kind is int else "is no number; write one, such as 0.5 or 50%"
+            example = "0.5 or 50%" if kind is float else "4"
+            why = (
+                error
+                if flag in _LARGE
+                else f"is no {'whole ' if kind is int else ''}number; write one, such as {example}"
+            )
             raise UserError(f"{flag} {text}: {why}.") from None
         least = param.type_descriptor.parameter_info.min
         if least is not None and number < least:
@@ -99,7 +122,7 @@ def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTH
         if word[0].startswith("--") == other.startswith("--")
     ]
     likeness, place, word, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, None, ""))
-    if word is None or likeness < _ALIKE or word[0] == other:
+    if word is None or likeness < (_ALIKE_FLAG if other.startswith("--") else _ALIKE) or word[0] == other:
         return None
     argument, behind = typed[place], typed[place + 1 :]
     lacks_value = other in taken and "=" not in argument and (not behind or behind[0].startswith("-"))

@@ -29,7 +29,7 @@ from ftlkit._native import FtlBug, UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, write
-from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined
+from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined, refuse_empty
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -133,7 +133,9 @@ class Command(_Plain, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as declared by typer
         """Parse what was typed, in the everyday forms that options do not have themselves."""
-        return super().parse_args(ctx, joined(args, self.get_params(ctx)))
+        parameters = self.get_params(ctx)
+        refuse_empty(args, parameters)
+        return super().parse_args(ctx, joined(args, parameters))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as declared by typer
         """Call it; `obj`, if given, is called first, since now Ctrl-C is answered."""
