@@ -21,6 +21,16 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL = "compare fin1 --requests 2000 --addresses dense --precondition fill"
 
 
+@pytest.mark.parametrize("capacity", ["1KiB", "256MiB", "4GiB"])
+def test_a_refused_capacity_is_answered_with_one_that_fits(capacity: str, call: Call, tmp_path: Path) -> None:
+    """Whatever asks for it, and however far the least capacity is from the one that was asked for."""
+    run = ["randwrite", "--requests", "10", "--precondition", "none", "--addresses", "wrap"]
+    for command in (["image", "create", tmp_path / "d.img"], ["compare", *run]):
+        words = [*command, "--ftl", "page", "--device", "sata-tlc-1t", "--capacity"]
+        refused = call(*words, capacity, exits=2).stderr
+        call(*words, refused.split("--capacity ")[1].split()[0])
+
+
 def test_version(call: Call) -> None:
     assert call("--version").stdout == f"ftlkit {fk.__version__}\n"
 

@@ -7,10 +7,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use flash::{Fault, FaultPlan};
-use ftl::{Stack, registry};
 use serde::Deserialize;
-use sim::study::{Capacity, DeviceText, FtlText};
-use trace::units::Bytes;
+use sim::study::{DeviceText, FtlText};
 
 use crate::LiveError;
 use crate::image::{Description, Image};
@@ -18,10 +16,6 @@ use crate::server::{Address, DEFAULT_CLIENTS, FailureName, Limits, ServeOptions,
 
 /// The most clients at once: beyond, memory for their requests is no longer a server's to promise.
 const MAX_CLIENTS: usize = 1024;
-/// How far a larger capacity is looked for: a device far from the one asked for is no answer, and
-/// each try takes RAM for a whole map.
-const MOST_DOUBLINGS: u32 = 4;
-const MOST_FITTED_BYTES: u64 = 64 << 30;
 /// The longest fault script: room for some ten thousand faults.
 const MOST_SCRIPT_BYTES: u64 = 1 << 20;
 
@@ -45,27 +39,14 @@ impl CreateText {
     /// Makes the image.
     pub fn create(&self) -> Result<Description, LiveError> {
         let stack = self.ftl.stack()?;
-        let device = self.device(&self.device)?;
-        Image::create(&self.image, &device, &stack).map_err(|error| match self.fitting(&stack) {
-            Some(capacity) => LiveError::user(format!("{error}, or take a larger device (--capacity {capacity} fits)")),
-            None => error,
+        let seed = self.seed.unwrap_or(1);
+        let device = sim::Device::resolve(&self.device, seed)?;
+        Image::create(&self.image, &device, &stack).map_err(|error| {
+            match sim::Device::fitting_capacity(&self.device, &stack, seed) {
+                Some(fits) => LiveError::user(format!("{error}{fits}")),
+                None => error,
+            }
         })
-    }
-
-    fn device(&self, text: &DeviceText) -> Result<sim::Device, LiveError> {
-        Ok(sim::Device::resolve(text, self.seed.unwrap_or(1))?)
-    }
-
-    /// A larger capacity on which the stack fits, if it does not on the one that is asked for.
-    fn fitting(&self, stack: &Stack) -> Option<Bytes> {
-        let fits =
-            |text: &DeviceText| self.device(text).is_ok_and(|device| registry::create(stack, &device.layout()).is_ok());
-        let Some(Capacity::Bytes(asked)) = self.device.capacity.filter(|_| !fits(&self.device)) else { return None };
-        let larger = |doublings: u32| asked.checked_mul(1 << doublings).filter(|&bytes| bytes <= MOST_FITTED_BYTES);
-        (1..=MOST_DOUBLINGS)
-            .map_while(larger)
-            .find(|&bytes| fits(&DeviceText { capacity: Some(Capacity::Bytes(bytes)), ..self.device.clone() }))
-            .map(Bytes)
     }
 }
 

@@ -164,12 +164,13 @@ fn a_capacity_too_small_for_the_dies_is_answered_with_one_that_fits() {
         });
         serde_json::from_value::<CreateText>(text).expect("known keys").create().map_err(|error| error.to_string())
     };
-    for stack in ["page", "dftl"] {
-        let refused = create(stack, "4GiB").expect_err("refused");
+    for (stack, asked) in [("page", "4GiB"), ("dftl", "256MiB"), ("page", "1KiB")] {
+        let refused = create(stack, asked).expect_err("refused");
         let capacity = refused.split("--capacity ").nth(1).expect("a capacity").split(' ').next().expect("a word");
         create(stack, capacity).unwrap_or_else(|error| panic!("{stack} {capacity}: {error}"));
         let exists = create(stack, capacity).expect_err("it exists");
         assert!(!exists.contains("--capacity"), "{exists}");
+        std::fs::remove_file(folder.path().join(format!("{stack}-{capacity}.img"))).expect("removed");
     }
 }
 

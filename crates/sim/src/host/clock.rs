@@ -18,7 +18,7 @@ use crate::setup::values::{Clock, LoopText};
 impl Experiment {
     /// Checks the plans and decides which runs have a clock.
     pub(super) fn choose_clocks(&mut self, study: &Study) -> Result<(), SimError> {
-        let plans = self.check_plans()?;
+        let plans = self.check_plans(&study.device)?;
         if plans.iter().any(|&(_, clock, _)| clock == Clock::On) {
             Pace::of(&study.host, &self.workload, Clock::On)?;
         }

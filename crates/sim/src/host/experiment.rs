@@ -324,12 +324,13 @@ impl Experiment {
     /// Whether every translation layer can be built on the device; how it grows from a slice,
     /// whether its run has a clock, and whether it would use idle time. Each is built once, empty,
     /// and let go.
-    pub(super) fn check_plans(&self) -> Result<Vec<(Growth, Clock, bool)>, SimError> {
+    pub(super) fn check_plans(&self, asked: &DeviceText) -> Result<Vec<(Growth, Clock, bool)>, SimError> {
         let (device, layout) = (&self.device, self.device.layout());
         let check = |plan: &Plan| {
             let refused = |error: ConfigError| {
                 let why = device.strict_order_reason(&error.0).to_owned() + &device.slice_reason(&error.0);
-                SimError::study(format!("ftl \"{}\": {error}{why}", plan.label))
+                let fits = Device::fitting_capacity(asked, &plan.built, self.seed).unwrap_or_default();
+                SimError::study(format!("ftl \"{}\": {error}{why}{fits}", plan.label))
             };
             let drive = registry::create(&plan.built, &layout).map_err(refused)?;
             let growth = Growth::of(&plan.resolved, device, &plan.stack, drive.footprint()).map_err(refused)?;

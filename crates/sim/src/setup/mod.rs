@@ -4,6 +4,7 @@
 pub(crate) mod device;
 pub(crate) mod device_keys;
 mod document;
+mod fitting;
 pub(crate) mod keys;
 pub(crate) mod presets;
 pub(crate) mod slice;
