@@ -213,7 +213,9 @@ pub(crate) fn format(origin: &Origin, sample: &Sample, options: &OpenOptions) ->
         path: origin.path().to_owned(),
         start: if is_text { excerpt(lines.first().copied().unwrap_or(&sample.bytes)) } else { NO_TEXT.to_owned() },
         hint: match input::hint(&sample.bytes) {
-            "" => log.unwrap_or_else(|| [unlikely.concat(), near_header::hint(&lines)].concat()),
+            "" => log.unwrap_or_else(|| {
+                [unlikely.concat(), near_header::hint(&lines), fio_log::numbers_hint(&lines)].concat()
+            }),
             hint => hint.to_owned(),
         },
     })

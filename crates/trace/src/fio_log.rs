@@ -5,6 +5,7 @@
 //! completion, nanoseconds of latency (or another value, which the file's name tells), 0 to 2, and
 //! bytes. Older versions have no priority, and without `log_offset` there is no offset. Such lines
 //! of numbers look like those of other formats, so they are named before any is guessed.
+//! Numbers that can be no log are called numbers, and nothing is said of their meanings.
 
 use crate::units::SECTOR;
 
@@ -16,7 +17,7 @@ const FIELDS: std::ops::RangeInclusive<usize> = 5..=7;
 /// one.
 pub(crate) fn hint(name: &str, lines: &[&[u8]]) -> Option<String> {
     let rows: Option<Vec<Vec<&str>>> = lines.iter().map(|line| row(line)).collect();
-    let rows = rows.filter(|rows| !rows.is_empty())?;
+    let rows = rows.filter(|rows| !rows.is_empty() && rows.is_sorted_by_key(|row| row[0].parse::<u64>().ok()))?;
     let (what, value) = value(name);
     if rows.iter().all(|row| row[3] == "0" || (row.len() == 5 && row[4].starts_with("0x"))) {
         return Some(format!(
@@ -33,8 +34,26 @@ pub(crate) fn hint(name: &str, lines: &[&[u8]]) -> Option<String> {
         ""
     };
     Some(format!(
-        "It is a {what} log of fio, whose times are completions: read it with --columns \"{columns}\". {zeros}"
+        "It is a {what} log of fio, whose times are completions: read it with --columns \"{columns}\" --tick 1ms. {zeros}"
     ))
+}
+
+/// What is said of lines of as many numbers as a log's that are none, ending in a space; nothing of
+/// other lines.
+pub(crate) fn numbers_hint(lines: &[&[u8]]) -> String {
+    let count = |line: &&[u8]| line.split(|&byte| byte == b',').count();
+    let is_number = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    let are_numbers = |line: &&[u8]| line.split(|&byte| byte == b',').all(|field| is_number(field.trim_ascii()));
+    let Some(fields) = lines.first().map(count).filter(|fields| FIELDS.contains(fields)) else {
+        return String::new();
+    };
+    if lines.iter().any(|line| count(line) != fields || !are_numbers(line)) {
+        return String::new();
+    }
+    let others = ", -".repeat(fields - 4);
+    format!(
+        "Each line is {fields} numbers without names: say which is which, as in --columns \"time:ms, op:1=write, size:B, offset:B{others}\". "
+    )
 }
 
 /// The fields of a line, if it can be one of a log.
@@ -81,7 +100,10 @@ mod tests {
                 for (first_ms, direction) in [(0, 0), (0, 1), (1, 1), (2, 2)] {
                     let text = log(first_ms, behind, direction);
                     let error = open_bytes(name, text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
-                    assert!(error.contains(&format!("It is a {value} log of fio")), "{text}: {error}");
+                    assert!(
+                        error.contains(&format!("It is a {value} log of fio")) && error.contains("\" --tick 1ms."),
+                        "{text}: {error}"
+                    );
                     let columns = error.split('"').nth(1).unwrap();
                     let options = OpenOptions { columns: Some(columns.parse().unwrap()), ..OpenOptions::default() };
                     let records: Vec<_> =
@@ -90,6 +112,27 @@ mod tests {
                     assert!((0..).zip(&records).all(|(n, record)| record.offset == 4096 * n));
                     assert!(records.iter().all(|record| record.op as u32 == direction), "{columns}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_can_be_no_log_are_called_numbers() {
+        let row = |time: u32, direction: u32, size: u32| format!("{time},5000,{direction},{size},{}", 4096 * time);
+        for lines in [
+            // Times fall, a direction is 3, sizes are no multiples of 512, and there are no sizes.
+            [row(15, 0, 4096), row(13, 1, 4096), row(14, 0, 4096)],
+            [row(11, 0, 4096), row(12, 3, 4096), row(13, 0, 4096)],
+            [row(11, 0, 100), row(12, 1, 8), row(13, 0, 100)],
+            [row(11, 0, 0), row(12, 1, 4096), row(13, 0, 4096)],
+        ] {
+            for (behind, fields) in [("", 5), (",1", 6), (", 0,7", 7)] {
+                let text: String = lines.iter().map(|line| format!("{line}{behind}\n")).collect();
+                let error = open_bytes("t.csv", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+                assert!(!error.contains("log of fio"), "{text}: {error}");
+                assert!(error.contains(&format!("Each line is {fields} numbers")), "{text}: {error}");
+                let columns = error.split('"').nth(1).unwrap().parse::<crate::columns::Columns>().unwrap();
+                assert_eq!(columns.list.len(), fields, "{columns}");
             }
         }
     }
