@@ -87,6 +87,37 @@ def test_ticks_that_do_not_matter_are_not_said(loop: str, seconds: int, tmp_path
     assert not said(results, "in steps of")
 
 
+def fio_log(path: Path, requests: int = 4000) -> Path:
+    """A latency log of fio: a new read when one completes, 45 us in the mean; ends in whole ms."""
+    end_ns, lines = 0, []
+    for n in range(requests):
+        latency_ns = 30_000 + n * 7919 % 30_000
+        end_ns += latency_ns + 5_000
+        lines.append(f"{end_ns // 1_000_000}, {latency_ns}, 0, 4096, {n * 7919 % 4096 * 4096}, 0")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_arrivals_from_completions_in_whole_milliseconds_are_said_with_both_figures(tmp_path: Path) -> None:
+    log = fio_log(tmp_path / "job_lat.1.log")
+    with pytest.raises(fk.UserError, match="a latency log of fio") as refused:
+        fk.run_study(study(log))
+    said_words = str(refused.value)
+    assert '" --tick 1ms.' in said_words
+    columns = said_words.split('"')[1]
+    ways: list[Json] = [study(log, columns=columns, **more) for more in ({}, {"tick": "1ms"})]
+    recorded, spread = (fk.run_study({**way, "run": {"precondition": "fill"}}) for way in ways)
+    means = [results.document["runs"][0]["response_ns"]["all"]["mean"] or 0 for results in (recorded, spread)]
+    assert means[0] > 2 * means[1], "requests of a millisecond waited for each other"
+    assert means[1] < 46_000, "as fio saw it: no request waited"
+    (caution,) = said(recorded, "in steps of 1ms")
+    assert "complete with the one before" in caution
+    assert "are off by up to 1ms" in caution
+    assert "as recorded, and" in caution
+    assert "--tick 1ms" in caution
+    assert not said(spread, "in steps of")
+
+
 def streams(path: Path, first: int) -> Path:
     """Writes of five streams, numbered from `first` on."""
     rows = (f"{n * 1000000},write,{n * 4096},4096,{first + n % 5},0,0,a" for n in range(500))

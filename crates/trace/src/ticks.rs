@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use host::HostOp;
 
 use crate::choices::MAX_WINDOW;
+use crate::error::TraceError;
 use crate::record::Record;
 
 /// The steps that are looked for, from the longest. Drives answer in less than the shortest that is
@@ -22,6 +23,8 @@ const IN_STEP: f64 = 0.95;
 const SHARED: f64 = 0.1;
 /// Fewest requests whose one time says that a trace has no times: a line can be three at once.
 const ENOUGH: u64 = 4;
+/// Fewest requests of which a share says anything: of fewer, one pair is more than a tenth.
+const ENOUGH_SHARED: u64 = 20;
 
 /// The step of a trace's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -33,6 +36,8 @@ pub struct Ticks {
     pub shared: u64,
     /// Requests of the trace.
     pub requests: u64,
+    /// Whether the times are those of completions, from which latencies are subtracted.
+    pub stamps_completions: bool,
 }
 
 /// Times in the making of their step.
@@ -75,9 +80,10 @@ impl Phase {
 }
 
 impl TickCount {
+    /// Counts a request that has this time in the trace.
     #[inline]
-    pub(crate) fn observe(&mut self, record: &Record) {
-        let (time_ns, is_data) = (record.time_ns, record.op != HostOp::Flush);
+    pub(crate) fn observe(&mut self, record: &Record, time_ns: u64) {
+        let is_data = record.op != HostOp::Flush;
         let is_new_time = self.first_ns.is_none() || time_ns != self.last_ns;
         self.requests += 1;
         self.shared += u64::from(is_data && self.has_data && !is_new_time);
@@ -90,58 +96,68 @@ impl TickCount {
     }
 
     /// The step, where it is coarse and many requests share a time, or all do.
-    pub(crate) fn coarse(&self) -> Option<Ticks> {
+    pub(crate) fn coarse(&self, stamps_completions: bool) -> Option<Ticks> {
         let Self { shared, requests, .. } = *self;
-        let ticks = |tick_ns| Ticks { tick_ns, shared, requests };
+        let ticks = |tick_ns| Ticks { tick_ns, shared, requests, stamps_completions };
         if self.last_ns == self.first_ns? {
-            return (requests >= ENOUGH).then_some(ticks(None));
+            // Requests that end together do not arrive together.
+            return (requests >= ENOUGH && !stamps_completions).then_some(ticks(None));
         }
         let is_most = |phase: &Phase| phase.times > 1 && phase.requests as f64 >= IN_STEP * requests as f64;
         let step = self.phases.iter().zip(STEPS_NS).find(|pair| is_most(pair.0));
-        step.filter(|_| shared as f64 >= SHARED * requests as f64).map(|(_, step_ns)| ticks(Some(step_ns)))
+        step.filter(|_| requests >= ENOUGH_SHARED && shared as f64 >= SHARED * requests as f64)
+            .map(|(_, step_ns)| ticks(Some(step_ns)))
     }
 }
 
+/// A request, and its time in the trace: that of its arrival or its completion.
+pub(crate) type Stamped = (Record, u64);
+
 /// Requests of one time, spread evenly from it on.
+#[derive(Default)]
 pub(crate) struct Spread {
-    pub(crate) tick_ns: u64,
+    /// Over so long; none: they stay.
+    pub(crate) tick_ns: Option<u64>,
     /// Requests of one time, or of one place among them already.
     group: VecDeque<Record>,
-    /// The first request of a later time.
-    next: Option<Record>,
+    /// The first request of another time.
+    next: Option<Stamped>,
 }
 
 impl Spread {
-    pub(crate) fn new(tick_ns: u64) -> Self {
-        Self { tick_ns, group: VecDeque::new(), next: None }
+    pub(crate) fn new(tick_ns: Option<u64>) -> Self {
+        Self { tick_ns, ..Self::default() }
     }
 
     /// The next request of those that `read` yields. A group ends a tick after its time, or where
     /// the next time is.
-    pub(crate) fn next<E>(
+    #[inline]
+    pub(crate) fn next(
         &mut self,
-        mut read: impl FnMut() -> Result<Option<Record>, E>,
-    ) -> Result<Option<Record>, Spreading<E>> {
+        mut read: impl FnMut() -> Result<Option<Stamped>, Refusal>,
+    ) -> Result<Option<Record>, Refusal> {
+        let Some(tick_ns) = self.tick_ns else { return Ok(read()?.map(|(record, _)| record)) };
         if let Some(record) = self.group.pop_front() {
             return Ok(Some(record));
         }
         let first = match self.next.take() {
-            Some(record) => Some(record),
-            None => read().map_err(Spreading::Read)?,
+            Some(stamped) => Some(stamped),
+            None => read()?,
         };
-        let Some(first) = first else { return Ok(None) };
+        let Some((first, time_ns)) = first else { return Ok(None) };
         self.group.push_back(first);
-        while let Some(record) = read().map_err(Spreading::Read)? {
-            if record.time_ns != first.time_ns {
-                self.next = Some(record);
+        while let Some((record, next_ns)) = read()? {
+            if next_ns != time_ns {
+                self.next = Some((record, next_ns));
                 break;
             }
             if self.group.len() == MAX_WINDOW {
-                return Err(Spreading::TooMany);
+                return Err(Refusal::TooMany);
             }
             self.group.push_back(record);
         }
-        let width_ns = self.next.map_or(self.tick_ns, |next| self.tick_ns.min(next.time_ns - first.time_ns));
+        let gap_ns = self.next.and_then(|(_, next_ns)| next_ns.checked_sub(time_ns));
+        let width_ns = gap_ns.map_or(tick_ns, |gap_ns| tick_ns.min(gap_ns));
         let count = self.group.len() as u128;
         for (place, record) in (0_u128..).zip(&mut self.group) {
             record.time_ns += (u128::from(width_ns) * place / count) as u64;
@@ -150,9 +166,20 @@ impl Spread {
     }
 }
 
-/// Why requests cannot be spread.
-pub(crate) enum Spreading<E> {
-    Read(E),
+/// Why requests cannot be put in order or spread.
+pub(crate) enum Refusal {
+    Read(TraceError),
+    /// A time is earlier than those before by so long, and than those of a window.
+    Backwards {
+        by_ns: u64,
+        window: Option<usize>,
+    },
     /// More requests of one time than are kept.
     TooMany,
+}
+
+impl From<TraceError> for Refusal {
+    fn from(error: TraceError) -> Self {
+        Self::Read(error)
+    }
 }

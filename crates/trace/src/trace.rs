@@ -17,7 +17,7 @@ use crate::input::Origin;
 use crate::options::OpenOptions;
 use crate::read::source::{LeftOut, Source};
 use crate::record::Record;
-use crate::ticks::{Spread, Spreading, TickCount, Ticks};
+use crate::ticks::{Refusal, Spread, TickCount, Ticks};
 use crate::units::{Nanoseconds, several};
 
 /// An opened workload. It yields requests until they end or one cannot be used; after an error it
@@ -36,7 +36,7 @@ pub struct Trace {
     source: Box<dyn Source>,
     order: Order,
     ticks: TickCount,
-    spread: Option<Spread>,
+    spread: Spread,
     /// Whether times are those of completions in the file.
     stamps_completions: bool,
     start_ns: Option<u64>,
@@ -86,7 +86,7 @@ pub(crate) fn open_as(format: Format, origin: &Origin, options: &OpenOptions) ->
         time_unit: options.unit(format),
         stamps_completions,
         order: Order { policy, ..Order::default() },
-        spread: options.tick.map(|tick| Spread::new(tick.0)),
+        spread: Spread::new(options.tick.map(|tick| tick.0)),
         ..Trace::new(format, origin.name(), origin.path().to_owned(), source)
     })
 }
@@ -110,7 +110,7 @@ impl Trace {
             stamps_completions: false,
             order: Order::default(),
             ticks: TickCount::default(),
-            spread: None,
+            spread: Spread::default(),
             start_ns: None,
             is_finished: false,
         }
@@ -143,19 +143,20 @@ impl Trace {
     /// The step of its times so far, where it is coarse and many requests share a time that is not
     /// spread. Arrivals in coarse steps, told from fine completions, are bursts and no steps.
     pub fn coarse_ticks(&self) -> Option<Ticks> {
-        let is_recorded = self.format != Format::Generated && !self.stamps_completions;
-        self.ticks.coarse().filter(|_| self.spread.is_none() && is_recorded)
+        let is_recorded = self.format != Format::Generated;
+        let ticks = self.ticks.coarse(self.stamps_completions);
+        ticks.filter(|_| self.spread.tick_ns.is_none() && is_recorded)
     }
 
     /// Coarse times, or what was made of them: a clause.
     fn told_ticks(&self) -> Option<String> {
-        if let Some(spread) = &self.spread {
+        if let Some(tick_ns) = self.spread.tick_ns {
             return Some(format!(
                 "requests of one time are spread evenly over {}",
-                Nanoseconds(spread.tick_ns).largest_unit()
+                Nanoseconds(tick_ns).largest_unit()
             ));
         }
-        let Ticks { tick_ns, shared, requests } = self.coarse_ticks()?;
+        let Ticks { tick_ns, shared, requests, stamps_completions } = self.coarse_ticks()?;
         let Some(tick_ns) = tick_ns else {
             return Some(format!(
                 "all {requests} requests have one time, so they arrive as one burst; give them times (time=GAP in --columns), or serve them in \
@@ -163,8 +164,13 @@ impl Trace {
             ));
         };
         let tick = Nanoseconds(tick_ns).largest_unit();
+        let share = if stamps_completions {
+            format!("complete with the one before, so arrivals are off by up to {tick}")
+        } else {
+            "arrive with the one before".to_owned()
+        };
         Some(format!(
-            "its times are in steps of {tick}, and {shared} requests arrive with the one before; --tick {tick} spreads them inside a step"
+            "its times are in steps of {tick}, and {shared} requests {share}; --tick {tick} spreads them inside a step"
         ))
     }
 
@@ -195,23 +201,40 @@ impl Trace {
     /// The next request in order, its time as the file has it or spread.
     #[inline]
     fn read(&mut self) -> Result<Option<Record>, TraceError> {
-        let Self { order, source, path, ticks, spread, .. } = self;
-        let mut read = || {
-            let next = order.next(source.as_mut(), path)?;
-            if let Some(record) = &next {
-                ticks.observe(record);
-            }
-            Ok(next)
+        let Self { order, source, ticks, spread, .. } = self;
+        let next = if self.stamps_completions {
+            order.next(|| {
+                spread.next(|| {
+                    let Some(record) = source.next()? else { return Ok(None) };
+                    let end_ns = record.time_ns.saturating_add(source.latency_ns());
+                    ticks.observe(&record, end_ns);
+                    Ok(Some((record, end_ns)))
+                })
+            })
+        } else {
+            spread.next(|| {
+                let Some(record) = order.next(|| Ok(source.next()?))? else { return Ok(None) };
+                ticks.observe(&record, record.time_ns);
+                Ok(Some((record, record.time_ns)))
+            })
         };
-        let Some(spread) = spread else { return read() };
-        spread.next(read).map_err(|error| match error {
-            Spreading::Read(error) => error,
-            Spreading::TooMany => TraceError::Option(format!(
+        next.map_err(|refusal| self.refuse(refusal))
+    }
+
+    #[cold]
+    fn refuse(&self, refusal: Refusal) -> TraceError {
+        match refusal {
+            Refusal::Read(error) => error,
+            Refusal::Backwards { by_ns, window } => {
+                let (place, excerpt) = self.source.place();
+                TraceError::Backwards(Box::new(Backwards { path: self.path.clone(), place, by_ns, excerpt, window }))
+            }
+            Refusal::TooMany => TraceError::Option(format!(
                 "{}: more than {MAX_WINDOW} requests have the same time, and no more are spread inside a tick (--tick). Leave it out, \
                  and serve the trace in a closed loop (--loop closed)",
-                path.display()
+                self.path.display()
             )),
-        })
+        }
     }
 
     fn no_requests(&self) -> TraceError {
@@ -300,16 +323,16 @@ struct Order {
 }
 
 impl Order {
-    /// The next request of `source`, no earlier than the one before.
+    /// The next of the requests that `read` yields, no earlier than the one before.
     #[inline]
-    fn next(&mut self, source: &mut dyn Source, path: &Path) -> Result<Option<Record>, TraceError> {
+    fn next(&mut self, mut read: impl FnMut() -> Result<Option<Record>, Refusal>) -> Result<Option<Record>, Refusal> {
         if let TimeBackwards::Sort { window } = self.policy {
-            return self.next_sorted(source, window, path);
+            return self.next_sorted(read, window);
         }
-        let Some(mut record) = source.next()? else { return Ok(None) };
+        let Some(mut record) = read()? else { return Ok(None) };
         if record.time_ns < self.latest_ns {
             if self.policy == TimeBackwards::Refuse {
-                return Err(self.backwards(source, record.time_ns, None, path));
+                return Err(Refusal::Backwards { by_ns: self.latest_ns - record.time_ns, window: None });
             }
             record.time_ns = self.latest_ns;
             self.clamped += 1;
@@ -320,16 +343,16 @@ impl Order {
 
     fn next_sorted(
         &mut self,
-        source: &mut dyn Source,
+        mut read: impl FnMut() -> Result<Option<Record>, Refusal>,
         window: usize,
-        path: &Path,
-    ) -> Result<Option<Record>, TraceError> {
+    ) -> Result<Option<Record>, Refusal> {
         // One more than the window is looked at: the earliest of them goes, `window` stay.
         while !self.is_drained && self.window.len() <= window {
-            match source.next()? {
+            match read()? {
                 None => self.is_drained = true,
                 Some(record) if record.time_ns < self.latest_ns => {
-                    return Err(self.backwards(source, record.time_ns, Some(window), path));
+                    let by_ns = self.latest_ns - record.time_ns;
+                    return Err(Refusal::Backwards { by_ns, window: Some(window) });
                 }
                 Some(record) => {
                     self.sorted += u64::from(record.time_ns < self.latest_read_ns);
@@ -342,13 +365,6 @@ impl Order {
         let Some((_, record)) = self.window.pop_first() else { return Ok(None) };
         self.latest_ns = record.time_ns;
         Ok(Some(record))
-    }
-
-    #[cold]
-    fn backwards(&self, source: &dyn Source, time_ns: u64, window: Option<usize>, path: &Path) -> TraceError {
-        let (place, excerpt) = source.place();
-        let by_ns = self.latest_ns - time_ns;
-        TraceError::Backwards(Box::new(Backwards { path: path.to_owned(), place, by_ns, excerpt, window }))
     }
 }
 

@@ -210,7 +210,10 @@ def _ticks(results: Outcome) -> dict[str, Any] | None:
     compared = ticks.get("compared") or {}
     # Of the whole trace, whatever part of it was served, and how often.
     requests = several(ticks.get("requests", document["workload"]["requests"]), "request")
-    return {**compared, **ticks, "requests": requests, "step": step}
+    happen, effect = "arrive", "they wait for each other"
+    if ticks.get("stamps_completions"):
+        happen, effect = "complete", f"their arrivals, earlier by the latency, are off by up to {step}"
+    return {**compared, **ticks, "requests": requests, "step": step, "happen": happen, "effect": effect}
 
 
 def _unwritten(results: Outcome) -> dict[str, Any] | None:
@@ -278,8 +281,8 @@ def _cached_whole(results: Outcome) -> Mapping[str, Any] | None:
 
 _BEHIND = _runs(is_overloaded)
 _IN_STEPS = (
-    "{shared:count} of the trace's {requests} arrive with the one before, since its times are in steps of {step}: "
-    "they wait for each other."
+    "{shared:count} of the trace's {requests} {happen} with the one before, since its times are in steps of {step}: "
+    "{effect}."
 )
 
 CAUTIONS: tuple[Rule[Outcome], ...] = (

@@ -121,9 +121,11 @@ class CoarseTicks(TypedDict):
     where all requests have one time.
     """
     shared: int
-    """Requests of the trace that arrive at the time of the one before."""
+    """Requests of the trace that have the time of the one before."""
     requests: NotRequired[int]
     """Requests of the whole trace, of which more or fewer may be served."""
+    stamps_completions: NotRequired[bool]
+    """Whether times are those of completions, so that arrivals are known to a step only."""
     compared: SpreadTicks | None
     """Responses with requests spread inside the steps; null where it was not tried."""
 

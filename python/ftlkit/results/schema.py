@@ -59,7 +59,7 @@ ABSENT = {
         "bus_waiting_ns",
         "service_ns",
     ),
-    "CoarseTicks": ("requests",),
+    "CoarseTicks": ("requests", "stamps_completions"),
     "TimelineFacts": ("service_ns",),
     "Series": ("moved_share", "erases_std", "erases_max", "host_written_bytes", "buffer_hit_ratio"),
     "WorkloadFacts": ("read_as", "bytes", "bytes_written", "misalignment", "repeated", "ticks"),

@@ -66,10 +66,12 @@ pub struct CoarseTicks {
     /// The largest power of ten, at most a second, from one to another of 95 % of the times; null
     /// where all requests have one time.
     pub tick_ns: Option<u64>,
-    /// Requests of the trace that arrive at the time of the one before.
+    /// Requests of the trace that have the time of the one before.
     pub shared: u64,
     /// Requests of the whole trace, of which more or fewer may be served.
     pub requests: u64,
+    /// Whether times are those of completions, so that arrivals are known to a step only.
+    pub stamps_completions: bool,
     /// Responses with requests spread inside the steps; null where it was not tried.
     pub compared: Option<SpreadTicks>,
 }

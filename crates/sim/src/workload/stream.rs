@@ -155,6 +155,7 @@ impl Workload {
                     tick_ns: ticks.tick_ns,
                     shared: ticks.shared,
                     requests: ticks.requests,
+                    stamps_completions: ticks.stamps_completions,
                     compared: None,
                 });
                 Survey { facts: WorkloadFacts { read_as: Some(read_as(facts)), ticks, ..survey.facts }, ..survey }

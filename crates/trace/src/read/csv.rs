@@ -46,7 +46,7 @@ impl Layout for Csv {
         };
         let written = fields.rest("the device")?;
         let device = devices.number(written, unquoted).ok_or_else(super::layout::too_many_devices)?;
-        Ok(Parsed::Request(Raw { time_ns, op, offset, length, device, hint }))
+        Ok(Parsed::Request(Raw { hint, ..Raw::new(time_ns, op, offset, length, device) }))
     }
 
     /// Told only where the header is ours in full: such files are recordings of a server that may

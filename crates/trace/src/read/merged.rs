@@ -25,6 +25,7 @@ pub(super) struct Merged {
     devices: Devices,
     /// The file of the request last handed out.
     last: usize,
+    latency_ns: u64,
     /// The file without names of devices that is being read.
     nameless: Option<usize>,
     is_begun: bool,
@@ -33,21 +34,22 @@ pub(super) struct Merged {
 struct File {
     path: PathBuf,
     source: Box<dyn Source>,
-    next: Option<Record>,
+    /// The next request, and what was subtracted from its completion.
+    next: Option<(Record, u64)>,
 }
 
 impl Merged {
     pub(super) fn new(files: Vec<(PathBuf, Box<dyn Source>)>) -> Self {
         let files: Vec<File> = files.into_iter().map(|(path, source)| File { path, source, next: None }).collect();
         let order = BinaryHeap::with_capacity(files.len());
-        Self { files, order, devices: Devices::default(), last: 0, nameless: None, is_begun: false }
+        Self { files, order, devices: Devices::default(), last: 0, latency_ns: 0, nameless: None, is_begun: false }
     }
 
     /// Reads the next request of a file.
     fn advance(&mut self, index: usize) -> Result<(), TraceError> {
         let file = &mut self.files[index];
-        file.next = file.source.next()?;
-        if let Some(record) = &file.next {
+        file.next = file.source.next()?.map(|record| (record, file.source.latency_ns()));
+        if let Some((record, _)) = &file.next {
             self.order.push(Reverse((record.time_ns, index)));
         }
         Ok(())
@@ -86,11 +88,15 @@ impl Source for Merged {
             }
         }
         let Some(Reverse((_, index))) = self.order.pop() else { return Ok(None) };
-        let Some(record) = self.files[index].next.take() else { return Ok(None) };
+        let Some((record, latency_ns)) = self.files[index].next.take() else { return Ok(None) };
         let device = self.device(index, record.device as usize)?;
-        self.last = index;
+        (self.last, self.latency_ns) = (index, latency_ns);
         self.advance(index)?;
         Ok(Some(Record { device, ..record }))
+    }
+
+    fn latency_ns(&self) -> u64 {
+        self.latency_ns
     }
 
     fn devices(&self) -> &[String] {

@@ -10,7 +10,7 @@ use crate::record::Record;
 /// The longest latency that is subtracted from the time of a completion.
 const LONGEST_LATENCY_NS: u64 = 3_600_000_000_000;
 
-/// A request as a trace states it, not yet checked. Its time is absolute.
+/// A request as a trace states it, not yet checked. Its time is absolute, and that of its arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Raw {
     pub(crate) time_ns: u64,
@@ -19,13 +19,15 @@ pub(crate) struct Raw {
     pub(crate) length: u64,
     pub(crate) device: u32,
     pub(crate) hint: Hint,
+    /// What was subtracted from the time of a completion.
+    pub(crate) latency_ns: u64,
 }
 
 impl Raw {
     /// A request without a hint.
     #[inline]
     pub(crate) const fn new(time_ns: u64, op: HostOp, offset: u64, length: u64, device: u32) -> Self {
-        Self { time_ns, op, offset, length, device, hint: Hint::NONE }
+        Self { time_ns, op, offset, length, device, hint: Hint::NONE, latency_ns: 0 }
     }
 
     /// The request with its arrival, where its time is that of its completion. All arrivals move on
@@ -37,7 +39,7 @@ impl Raw {
                 latency_ns / 1_000_000_000
             ))
         })?;
-        Ok(Self { time_ns: self.time_ns.saturating_add(early_ns), ..self })
+        Ok(Self { time_ns: self.time_ns.saturating_add(early_ns), latency_ns, ..self })
     }
 
     /// A flush, which has no address.
@@ -117,6 +119,11 @@ impl LeftOut {
 pub(crate) trait Source: Send {
     /// The next request; none after the last.
     fn next(&mut self) -> Result<Option<Record>, TraceError>;
+
+    /// What was subtracted from the completion of the request last handed out, nanoseconds.
+    fn latency_ns(&self) -> u64 {
+        0
+    }
 
     /// The devices named so far.
     fn devices(&self) -> &[String];

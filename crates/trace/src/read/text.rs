@@ -32,6 +32,8 @@ pub(crate) struct TextSource {
     shift_bytes: u64,
     /// Further requests of the line, the next one last.
     pending: Vec<Record>,
+    /// The latency of the last request that had one.
+    latency_ns: u64,
 }
 
 impl TextSource {
@@ -54,6 +56,7 @@ impl TextSource {
             skip_bad: options.skip_bad,
             shift_bytes: options.shift_bytes,
             pending: Vec::new(),
+            latency_ns: 0,
         })
     }
 
@@ -104,8 +107,12 @@ impl Source for TextSource {
                 continue;
             }
             let outcome = match self.layout.read(line, &mut self.devices) {
-                Ok(Parsed::Request(raw)) => raw.check(self.shift_bytes).map(Some),
+                Ok(Parsed::Request(raw)) => {
+                    self.latency_ns = raw.latency_ns;
+                    raw.check(self.shift_bytes).map(Some)
+                }
                 Ok(Parsed::Requests(raws)) => {
+                    self.latency_ns = raws.iter().flatten().map(|raw| raw.latency_ns).next().unwrap_or_default();
                     let checked = raws.into_iter().flatten().rev().map(|raw| raw.check(self.shift_bytes));
                     checked.collect::<Result<Vec<_>, _>>().map(|records| {
                         self.pending = records;
@@ -125,6 +132,10 @@ impl Source for TextSource {
             }
         }
         Ok(None)
+    }
+
+    fn latency_ns(&self) -> u64 {
+        self.latency_ns
     }
 
     fn devices(&self) -> &[String] {

@@ -55,7 +55,9 @@ fn coarse_times_of_many_requests_are_said_with_their_step() {
     for (groups, step) in [
         (&[(0, 40), (1000, 40), (5000, 40)][..], Some("1s")),
         (&[(0, 40), (1000, 40), (5100, 40)], Some("100ms")),
-        (&[(0, 2), (7, 1), (9, 4)], Some("1ms")),
+        (&[(0, 7), (7, 6), (9, 7)], Some("1ms")),
+        (&[(0, 7), (7, 5), (9, 7)], None),
+        (&[(0, 2), (1000, 1)], None),
         (&[(0, 1), (1000, 1), (2000, 1), (3000, 1)], None),
         (&[(0, 3)], None),
     ] {
@@ -170,6 +172,34 @@ fn a_tick_of_nothing_or_of_days_is_refused() {
         let error = open_bytes("t", text(&[(0, 1)]).into_bytes(), &options).unwrap_err().to_string();
         assert!(error.contains("--tick 1s"), "{error}");
     }
+}
+
+/// A latency log of fio: whole milliseconds of the ends, nanoseconds of the latencies. Arrivals have
+/// fractions, and are known to the millisecond only.
+#[test]
+fn coarse_completions_are_said_and_spread_before_latencies_go() {
+    let ends_ns = |n: u64| 1_000_000 + 45_000 * n;
+    let lines: String =
+        (0..400).map(|n| format!("{}, {}, 1, 4096, {}\n", ends_ns(n) / 1_000_000, 40_000 + n % 7, 4096 * n)).collect();
+    let read = |tick| {
+        let columns = Some("time:ms, latency:ns, op:1=write, size:B, offset:B".parse().unwrap());
+        let options = OpenOptions { columns, tick, ..OpenOptions::default() };
+        let mut trace = open_bytes("t", lines.as_bytes(), &options).unwrap();
+        let times: Vec<u64> = trace.by_ref().map(|record| record.unwrap().time_ns).collect();
+        (times, trace.coarse_ticks(), trace.unmatched().join("; "))
+    };
+    let (times, ticks, said) = read(None);
+    assert!(times.windows(2).filter(|pair| pair[1] - pair[0] < 10).count() > 360, "bursts");
+    let ticks = ticks.unwrap();
+    assert_eq!((ticks.tick_ns, ticks.requests, ticks.stamps_completions), (Some(1_000_000), 400, true));
+    assert_eq!(ticks.shared, 400 - 18);
+    assert!(said.contains("382 requests complete with the one before, so arrivals are off by up to 1ms; --tick 1ms"));
+    let (times, ticks, said) = read(Some(Nanoseconds(1_000_000)));
+    for (n, time_ns) in (0..).zip(times) {
+        assert!(time_ns.abs_diff(45_000 * n) < 100_000, "{n}: {time_ns}");
+    }
+    assert_eq!(ticks, None);
+    assert!(said.contains("spread evenly over 1ms"), "{said}");
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl ParquetSource {
         while self.names.len() as u64 <= device {
             self.names.push(self.names.len().to_string());
         }
-        Raw { time_ns, op, offset, length, device: device as u32, hint }.check(self.shift_bytes)
+        Raw { hint, ..Raw::new(time_ns, op, offset, length, device as u32) }.check(self.shift_bytes)
     }
 }
 
