@@ -237,6 +237,28 @@ def test_what_falls_behind_below_its_bottleneck_says_why(document: Document) -> 
     assert "IOPS at most" not in of(document), "no more than is asked for"
 
 
+def test_a_trace_denser_at_its_end_is_no_verdict_on_its_mean(document: Document) -> None:
+    overload(document, ["fast", "block"])
+    late = [
+        "do not keep up with the arrivals at the trace's end.",
+        "whether the mean can be served is not known",
+        "fell behind in the second half of the requests alone",
+    ]
+    flat = ["do not keep up with the arrivals of 1.00 k requests per second.", "Offered load exceeds the throughput"]
+    for backlog, said, unsaid in [
+        ([1e3, 2e3, 3e3, 9e5], late, flat),
+        ([0.0, 0.0, 3e5, 9e5], late, flat),
+        ([1e5, 3e5, 5e5, 7e5], flat, late),
+    ]:
+        for label in ("fast", "block"):
+            load = by_label(document)[label]["load"]
+            assert load is not None
+            load["backlog_ns"] = backlog
+        text = of(document)
+        assert all(words in text for words in said), text
+        assert not any(words in text for words in unsaid), text
+
+
 def test_where_none_keeps_up_what_each_served_decides(document: Document) -> None:
     overload(document, ["page", "block", "fast", "dftl"])
     text = of(document)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.load import arrives_in_steps, fifths, is_overloaded, written_between
+from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
 from ftlkit.results.derived import has_clock
@@ -279,7 +279,7 @@ def _cached_whole(results: Outcome) -> Mapping[str, Any] | None:
     return {"names": under, "label": large["label"], "cache": cache, "whole": whole, "mapping": mapping}
 
 
-_BEHIND = _runs(is_overloaded)
+_BEHIND, _LATE = _runs(is_overloaded), _runs(is_behind_late)
 _IN_STEPS = (
     "{shared:count} of the trace's {requests} {happen} with the one before, since its times are in steps of {step}: "
     "{effect}."
@@ -315,6 +315,13 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         lambda results: None if results.document["workload"]["duration_ns"] else _BEHIND(results),
         "All requests arrive at once, so response times only reflect their number.",
         "Use a closed loop ({closed}).",
+    ),
+    Rule(
+        "overloaded",
+        lambda results: late if (late := _LATE(results)) == _BEHIND(results) else None,
+        "{names} fell behind in the second half of the requests alone, whose arrivals are denser or costlier than the "
+        "mean: response times reflect the length of that part as much as the scheme.",
+        "Lower the load ({slower}), use a closed loop ({closed}), or measure the parts on their own.",
     ),
     Rule(
         "overloaded",

@@ -23,6 +23,20 @@ def is_overloaded(run: Run) -> bool | None:
     return load["is_overloaded"]
 
 
+LATE = 0.05
+"""A backlog below this share of the last quarter's is none: under an even load it is above 2/5."""
+
+
+def is_behind_late(run: Run) -> bool:
+    """Whether an overloaded run fell behind in the second half of its requests alone.
+
+    Its end is then denser or costlier than its mean, and what the mean alone does is not known.
+    """
+    load = run.get("load")
+    backlog = load.get("backlog_ns") if load else None
+    return bool(is_overloaded(run) and backlog and max(backlog[: len(backlog) // 2]) < LATE * backlog[-1])
+
+
 def arrives_in_steps(document: Document) -> bool:
     """Whether requests arrive all at once, or in steps above the fastest run's mean response."""
     ticks = document["workload"].get("ticks")

@@ -15,7 +15,7 @@ from ftlkit._util import units
 from ftlkit.report.cautions import cautions, cheap, names, ranks_by_p99
 from ftlkit.report.evenness import evenness
 from ftlkit.report.life import lives
-from ftlkit.report.load import bottleneck, is_overloaded, offered
+from ftlkit.report.load import bottleneck, is_behind_late, is_overloaded, offered
 from ftlkit.report.rules import brief, listed
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
@@ -209,10 +209,17 @@ def _left_behind(ahead: list[Run], behind: list[Run]) -> str:
     arriving = f" of {units.rate(offered_iops)} requests per second" if offered_iops else ""
     verb = "does" if len(behind) == 1 else "do"
     who = f"{names(behind)} {verb} not keep" if ahead else "No translation layer keeps"
-    start = f"{who} up with the arrivals{arriving}"
+    late = [run for run in behind if is_behind_late(run)]
+    end = " at the trace's end" if late == behind else arriving
+    start = f"{who} up with the arrivals{end}"
     loads = ", ".join(f"{run['label']} {_load(run, offered_iops)}" for run in behind)
     text = f"{start}. Requests per second that were served: {loads}."
-    spare = [run for run in behind if offered_iops and (bottleneck(run) or 0.0) > offered_iops]
+    if late:
+        text += (
+            f" {names(late)} had a backlog in the second half of the requests alone, which asks for more than the mean"
+            f"{arriving}: whether the mean can be served is not known."
+        )
+    spare = [run for run in behind if run not in late and offered_iops and (bottleneck(run) or 0.0) > offered_iops]
     if not spare:
         return text
     could = ", ".join(f"{run['label']} {units.rate(bottleneck(run))}" for run in spare)
