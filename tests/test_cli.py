@@ -23,7 +23,7 @@ SMALL = "compare fin1 --requests 2000 --addresses dense --precondition fill"
 
 @pytest.mark.parametrize("capacity", ["1KiB", "256MiB", "4GiB"])
 def test_a_refused_capacity_is_answered_with_one_that_fits(capacity: str, call: Call, tmp_path: Path) -> None:
-    """Whatever asks for it, and however far the least capacity is from the one that was asked for."""
+    """By whatever command, and however far the least capacity is from the asked one."""
     run = ["randwrite", "--requests", "10", "--precondition", "none", "--addresses", "wrap"]
     for command in (["image", "create", tmp_path / "d.img"], ["compare", *run]):
         words = [*command, "--ftl", "page", "--device", "sata-tlc-1t", "--capacity"]

@@ -299,7 +299,7 @@ def test_a_burst_that_the_device_can_serve_is_no_overload_wherever_it_comes(tmp_
 
 @pytest.mark.parametrize(("gap_us", "says"), [(200, "answers fastest|are level"), (60, "is not known"), (2, "of 50")])
 def test_dear_writes_behind_cheap_reads_are_told_as_what_they_are(tmp_path: Path, gap_us: int, says: str) -> None:
-    """At a tenth of the device's time no overload, at a third one of the end, and at five times one."""
+    """No overload at a tenth of the device's time, one of the end at a third, one at five times."""
     rows = [f"{n * gap_us},read,{n * 7919 % 4096 * 4096},4096" for n in range(5000)]
     rows += [f"{(5000 + n) * gap_us},write,{n % 256 * 65536},65536" for n in range(50)]
     (tmp_path / "trace.csv").write_text("\n".join(["time_us,op,offset,length", *rows]))

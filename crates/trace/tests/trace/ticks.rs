@@ -174,7 +174,7 @@ fn a_tick_of_nothing_or_of_days_is_refused() {
     }
 }
 
-/// A latency log of fio: whole milliseconds of the ends, nanoseconds of the latencies. Arrivals have
+/// A latency log of fio has whole milliseconds of ends and nanoseconds of latencies. Arrivals have
 /// fractions, and are known to the millisecond only.
 #[test]
 fn coarse_completions_are_said_and_spread_before_latencies_go() {
