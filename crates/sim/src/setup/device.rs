@@ -15,6 +15,7 @@ use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
+use super::scale::exported;
 use super::values::{Capacity, SliceText, Whole};
 use trace::units::{Bytes, Nanoseconds};
 
@@ -25,11 +26,6 @@ use crate::timing::engine::{EventTiming, Model};
 use crate::timing::front_end::FrontEnd;
 use crate::timing::superblocks::{Superblock, Superblocks};
 use crate::timing::units::{Programming, Units};
-
-/// Blocks of each plane below which `capacity = "auto"` does not go. A die keeps up to five blocks
-/// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
-/// has seven. With fewer a tiny trace is refused.
-const SMALLEST_AUTO_BLOCKS: u64 = 128;
 
 /// The most dies whose timelines one run keeps: 256 times those of today's largest drives.
 const MAX_DIES: u64 = 65_536;
@@ -273,21 +269,6 @@ impl Draft {
         })
     }
 
-    /// What the capacity is taken from, where neither the study nor a preset gives it: the
-    /// workload's span, or the least there is.
-    pub(crate) fn capacity_reason(&self, span_pages: Option<u64>) -> Option<String> {
-        let (pages, least) = (span_pages?, self.smallest_auto());
-        if self.asked.asked_capacity() != Some(Capacity::Auto) {
-            return None;
-        }
-        let spans = format!("the workload spans {pages} pages of {} bytes", self.page_size_bytes());
-        Some(if pages < least {
-            format!("auto: {spans}; the smallest device has {least} pages ({SMALLEST_AUTO_BLOCKS} blocks per plane)")
-        } else {
-            format!("auto: {spans}")
-        })
-    }
-
     /// Flash pages of a block of the chip.
     fn pages_of_a_block(&self, geometry: &Geometry) -> u32 {
         let units = geometry.pages_per_block() / self.abilities.superblocks.blocks();
@@ -510,39 +491,6 @@ impl Draft {
         Ok(())
     }
 
-    /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which
-    /// every scheme can work.
-    fn smallest_auto(&self) -> u64 {
-        let shape = self.shape;
-        let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
-        let pages = rows.saturating_mul(u64::from(shape.pages_per_block)).saturating_mul(SMALLEST_AUTO_BLOCKS);
-        if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
-    }
-
-    /// The fewest blocks per plane of a shape that export this many pages beside the spare.
-    fn scale(&self, shape: Shape, logical_pages: u64) -> Result<u32, SimError> {
-        let per_row = [shape.channels, shape.dies_per_channel, shape.planes_per_die, shape.pages_per_block]
-            .into_iter()
-            .map(u64::from)
-            .product::<u64>();
-        let wanted = logical_pages as f64 / (1.0 - self.keys.spare);
-        if wanted >= f64::from(Geometry::MAX_PAGES) {
-            return Err(SimError::study(format!(
-                "device.capacity: {logical_pages} logical pages of {} bytes with spare {} need {wanted:.0} physical pages, but page numbers are \
-                 32 bits (at most {}). Use larger pages or a smaller capacity; where the workload touches little of its address range, \
-                 workload.addresses = \"dense\" makes the range small",
-                self.shape.page_size_bytes,
-                self.keys.spare,
-                Geometry::MAX_PAGES
-            )));
-        }
-        let mut blocks = (wanted / per_row as f64).floor().max(1.0) as u32;
-        while exported(u64::from(blocks) * per_row, self.keys.spare) < logical_pages {
-            blocks += 1;
-        }
-        Ok(blocks)
-    }
-
     fn check_capacity(&self, geometry: &Geometry, logical_pages: u64, limit: u64) -> Result<(), SimError> {
         let (pages, page_bytes) = (u64::from(geometry.pages()), u64::from(self.shape.page_size_bytes));
         if logical_pages == 0 {
@@ -564,12 +512,6 @@ impl Draft {
         }
         Ok(())
     }
-}
-
-/// Pages that the host sees of this many physical ones. The small addend undoes the rounding of,
-/// say, 100 × (1 − 0.1).
-fn exported(pages: u64, spare: f64) -> u64 {
-    (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }
 
 pub(super) fn geometry(shape: Shape) -> Result<Geometry, SimError> {

@@ -7,6 +7,7 @@ mod document;
 mod fitting;
 pub(crate) mod keys;
 pub(crate) mod presets;
+mod scale;
 pub(crate) mod slice;
 pub mod study;
 pub(crate) mod values;

@@ -70,23 +70,8 @@ impl Device {
 }
 
 impl Draft {
-    /// Units of a block on a device that exports this many pages, in whole program units: all on
-    /// the preset's device, and fewer on a smaller one, so that it has about as many blocks. It is
-    /// kept where single units are programmed, or the size of a block is asked for.
-    pub(super) fn scaled_block(&self, logical_pages: u64) -> u32 {
-        let (whole, row) = (self.shape.pages_per_block, self.units_of_a_row());
-        if row == 1 || self.asked.pages_per_block.is_some() {
-            return whole;
-        }
-        let count = [self.shape.channels, self.shape.dies_per_channel, self.shape.planes_per_die]
-            .into_iter()
-            .fold(f64::from(self.shape.blocks_per_plane), |count, times| count * f64::from(times));
-        let rows = (logical_pages as f64 / (1.0 - self.keys.spare) / count / f64::from(row)).round();
-        ((rows.max(1.0) * f64::from(row)).min(f64::from(whole))) as u32
-    }
-
     /// Units that are programmed at once in all blocks of a superblock.
-    fn units_of_a_row(&self) -> u32 {
+    pub(super) fn units_of_a_row(&self) -> u32 {
         self.units.programmed_at_once(self.keys.cell, CellMode::Native) * self.abilities.superblocks.blocks()
     }
 
