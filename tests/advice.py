@@ -24,7 +24,9 @@ def answer_of(query: Query, result: SearchResult) -> Answer:
 
 
 def sought(folder: Path, workload: str | Path = "fin1", **fields: Any) -> Answer:  # noqa: ANN401 - fields of a question
-    """The answer to a question, by default on fin1."""
+    """The answer to a question, by default on fin1 and an SLC device as large as the span."""
+    if "device" not in fields:
+        fields |= {"device": "slc-small", "options": {"capacity": "auto"} | fields.get("options", FIN1)}
     query = Query(str(workload), **({"options": FIN1} | fields))
     return answer_of(query, search_stacks(query, Store(folder / "store", create=True, lazily=True), Local()))
 

@@ -122,7 +122,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture(scope="session")
 def results() -> fk.Results:
     """A small comparison that was really run, under the oracle."""
-    return fk.compare("fin1", requests=2_000, addresses="dense", precondition="fill", verify=True)
+    device = {"preset": "slc-small", "capacity": "auto"}
+    return fk.compare("fin1", device=device, requests=2_000, addresses="dense", precondition="fill", verify=True)
 
 
 @pytest.fixture

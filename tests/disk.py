@@ -51,7 +51,7 @@ class Disk:
         # Sockets stand beside it, whose paths have at most 107 bytes.
         self.image = folder / f"{ftl.partition(':')[0]}.img"
         self.socket = folder / "disk.sock"
-        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare, **device})
+        fk.create_image(self.image, ftl, device={"preset": "slc-small", "capacity": capacity, "spare": spare, **device})
         self.process: subprocess.Popen[str] | None = None
         self.line = ""
         """What the server said when it was ready."""

@@ -38,7 +38,7 @@ class Mount:
         self.at = folder / "mounted"
         self.log = folder / "mount.log"
         self.at.mkdir()
-        fk.create_image(self.image, ftl, device={"capacity": capacity, "spare": spare, **device})
+        fk.create_image(self.image, ftl, device={"preset": "slc-small", "capacity": capacity, "spare": spare, **device})
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *options: str) -> Self:

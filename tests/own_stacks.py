@@ -12,7 +12,7 @@ def compared(*stacks: fk.study.FtlChoice) -> list[tuple[str, str, float | None]]
     results = fk.compare(
         "fin1",
         list(stacks),
-        device={"capacity": "8MiB", "channels": 2, "spare": 0.6},
+        device={"preset": "slc-small", "capacity": "8MiB", "channels": 2, "spare": 0.6},
         requests=8000,
         addresses="wrap",
         precondition="fill",

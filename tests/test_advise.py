@@ -44,7 +44,7 @@ from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.summary import groups
 
 KIB = 1024
-OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB"]
+OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB", "--device", "slc-small", "--capacity", "auto"]
 SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
 
 
@@ -102,8 +102,8 @@ class Anything:
 
 
 def everything(ceiling: int = 1 << 20) -> space.Space:
-    """The space of all stacks that fit the default device."""
-    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"]
+    """The space of all stacks that fit an SLC device."""
+    device = fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]
     builds = Builds(device)
     mappings, refused = heads([], builds.refusal, levelled=True)
     assert not refused
@@ -376,7 +376,9 @@ def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
 
 
 def test_the_least_ram_of_a_part_is_what_works() -> None:
-    builds = Builds(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    builds = Builds(
+        fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]
+    )
     smallest, _ = heads(["cdftl", "page+lru"], builds.refusal, levelled=False)
     least = floors(smallest, builds)
     assert least["cdftl.ctp"] == 4 * KIB
@@ -412,7 +414,7 @@ def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
 
 
 def test_a_search_asks_a_large_device_only_for_what_comes_near_to_the_ram(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"]
+    device = fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]
     asked: list[str | int] = []
 
     def built(stacks: dict[str, str], of: dict[str, Any], *_: object) -> dict[str, float]:
@@ -690,7 +692,7 @@ def test_the_front_is_within_three_percent_of_an_exhaustive_sweep(tmp_path: Path
     axes = [values.parse(f"{name}.cmt=1KiB..4MiB:x2") for name in ("dftl", "rftl")]
     for part, chosen, limit in parts:
         sweep_options: Any = options | part | {"capacity": f"{advice.result.capacity}B"}
-        plan = plans.from_options(["fin1"], "page,dftl,rftl", None, sweep_options)
+        plan = plans.from_options(["fin1"], "page,dftl,rftl", "slc-small", sweep_options)
         swept = runs.run(plans.with_more(plan, axes, 1), Store(tmp_path / "store"), Local())
         assert len(swept.rows) == 27
         assert not swept.failed

@@ -87,7 +87,9 @@ class Machine:
 @cache
 def known(*, levelled: bool) -> tuple[Any, Any, Any]:
     """All mappings, those that are refused, and the least RAM of each: asking takes seconds."""
-    builds = Builds(fk.check_study(study.build("fin1", "page", None, {"requests": 10}))["device"])
+    builds = Builds(
+        fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]
+    )
     mappings, refused = heads([], builds.refusal, levelled=levelled)
     return mappings, refused, floors(mappings, builds)
 

@@ -615,7 +615,8 @@ def test_the_page_says_what_was_asked(tmp_path: Path) -> None:
     advice = sought(tmp_path, ftl="page,dftl", trials=2, seeds=1, goal="ram", ram_bytes=1 << 23, budget_s=90.0)
     html = page(advice)
     command = (
-        "ftlkit advise fin1 --ftl page,dftl --goal ram --ram 8MiB --budget 90s --trials 2 --seeds 1 --requests 6000"
+        "ftlkit advise fin1 --ftl page,dftl --goal ram --ram 8MiB --budget 90s --trials 2 --seeds 1 "
+        "--device slc-small --capacity auto --requests 6000"
     )
     assert command in html
     # Points are drawn in the legend as in the charts; the advised one is so in each.

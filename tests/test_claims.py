@@ -26,6 +26,7 @@ UNIFORM = {
         "arrivals": {"poisson": {"mean_gap": "5ms"}},
     }
 }
+AUTO = {"preset": "slc-small", "capacity": "auto"}
 STACKED = {"trace_device": "stacked", "addresses": "dense"}
 TRACES: dict[str, dict[str, Any]] = {
     "cloudPhysicsIO.vscsi": {"addresses": "dense"},
@@ -42,13 +43,13 @@ WHOLE = "64MiB"
 def chosen(name: str) -> dict[str, Any]:
     """A workload with the options that it needs; a small device, so that collections happen."""
     if name == "uniform":
-        return {"workload": UNIFORM, "device": {"capacity": "128MiB"}}
+        return {"workload": UNIFORM, "device": {"preset": "slc-small", "capacity": "128MiB"}}
     if name in PRESETS:
-        return {"workload": name, "requests": 8_000, "addresses": "dense", "device": {"capacity": "auto"}}
+        return {"workload": name, "requests": 8_000, "addresses": "dense", "device": AUTO}
     folder = traces()
     if folder is None:
         pytest.skip("no folder of real traces: set FTLKIT_TRACES")
-    return {"workload": folder / name, "requests": 8_000, "device": {"capacity": "auto"}} | TRACES[name]
+    return {"workload": folder / name, "requests": 8_000, "device": AUTO} | TRACES[name]
 
 
 BRIEF = [name for name in (*PRESETS, "uniform") if name not in ("exchange", "pctrace")]
@@ -204,7 +205,7 @@ def test_a_filled_device_reads_flash() -> None:
 def test_a_cmt_of_8_bytes_a_logical_page_misses_at_first_accesses_alone(scheme: str) -> None:
     def notes(cmt: str, precondition: str) -> dict[str, int]:
         ftl = f"{scheme}:cmt={cmt}"
-        done = fk.compare("fin1", ftl, requests=3_000, addresses="dense", precondition=precondition)
+        done = fk.compare("fin1", ftl, device=AUTO, requests=3_000, addresses="dense", precondition=precondition)
         return done.document["runs"][0]["notes"]
 
     small, whole, filled = notes("1KiB", "none"), notes("16MiB", "none"), notes("16MiB", "fill")

@@ -68,6 +68,7 @@ def test_a_policy_that_goes_on_choosing_full_blocks_is_ended_and_named() -> None
         fk.compare(
             "fin1",
             [wrong],
+            device="slc-small",
             requests=3_000,
             addresses="wrap",
             capacity="16MiB",

@@ -283,7 +283,13 @@ def behind(folder: Path, writes: list[tuple[int, int]], skip: int = 0) -> list[b
     rows = [f"{at},write,{place % 1024 * 65536},{size}" for place, (at, size) in enumerate(sorted(writes))]
     (folder / "trace.csv").write_text("\n".join(["time_us,op,offset,length", *rows]))
     columns, layers = "time:us, op, offset:B, size:B", "page,dftl:cmt=1KiB"
-    options: Any = {"columns": columns, "capacity": "64MiB", "precondition": "fill", "skip": skip}
+    options: Any = {
+        "device": "slc-small",
+        "capacity": "64MiB",
+        "columns": columns,
+        "precondition": "fill",
+        "skip": skip,
+    }
     return [is_overloaded(run) for run in fk.compare(folder / "trace.csv", layers, **options).document["runs"]]
 
 

@@ -67,7 +67,7 @@ fn results(stacks: &[&str]) -> Results {
     let tables: Vec<_> = stacks.iter().map(|stack| format!("[[ftl]]\nname = \"{stack}\"\n")).collect();
     let tables = tables.concat();
     let text = format!(
-        "[device]\nchannels = 2\ncapacity = \"16MiB\"\n[workload]\npreset = \"hm_0\"\nrequests = 20000\n\
+        "[device]\npreset = \"slc-small\"\nchannels = 2\ncapacity = \"16MiB\"\n[workload]\npreset = \"hm_0\"\nrequests = 20000\n\
          addresses = \"wrap\"\n[run]\nprecondition = \"fill\"\nverify = true\n[host]\nloop = \"closed\"\n{tables}"
     );
     let study = parse_toml(&text, "mine.toml").expect("a study");

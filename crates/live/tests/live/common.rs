@@ -17,6 +17,7 @@ use testkit::TestFlash;
 /// A device of a few megabytes on four dies, with room enough for every scheme.
 pub(crate) fn small_device() -> DeviceText {
     DeviceText {
+        preset: Some("slc-small".into()),
         capacity: Some(Capacity::Bytes(4 << 20)),
         spare: Some(0.35),
         channels: Some(2),

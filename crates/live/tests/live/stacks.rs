@@ -78,6 +78,7 @@ pub(crate) fn image(
     let make = |spare: f64| {
         let _ = std::fs::remove_file(path);
         let text = DeviceText {
+            preset: Some("slc-small".into()),
             capacity: Some(Capacity::Bytes(u64::from(pages) * page_bytes as u64)),
             spare: Some(spare),
             channels: Some(2),

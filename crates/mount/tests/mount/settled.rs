@@ -21,6 +21,7 @@ fn options(image: &Path) -> ServeOptions {
 fn image(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("disk.img");
     let device = sim::study::DeviceText {
+        preset: Some("slc-small".into()),
         capacity: Some(sim::study::Capacity::Bytes(24 << 20)),
         spare: Some(0.2),
         ..Default::default()

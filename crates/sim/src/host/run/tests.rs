@@ -12,7 +12,7 @@ use crate::parse_toml;
 /// programs that it took.
 fn prepared(stack: &str, precondition: &str, time_passes: bool) -> Option<(u64, u64)> {
     let text = format!(
-        "[device]\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 32\npages_per_block = 16\nspare = 0.4\n\
+        "[device]\npreset = \"slc-small\"\nchannels = 2\ndies_per_channel = 2\nblocks_per_plane = 32\npages_per_block = 16\nspare = 0.4\n\
          [workload.generator]\nrequests = 2000\nspan = \"2MiB\"\nwrite_share = 0.5\nsizes = \"4KiB\"\n\
          [host]\nloop = \"closed\"\n[run]\nprecondition = \"{precondition}\"\n[[ftl]]\nname = \"{stack}\""
     );

@@ -127,6 +127,7 @@ fn device(case: &Case) -> String {
     let mut text = format!(
         r#"
         [device]
+        preset = "slc-small"
         channels = {}
         dies_per_channel = {}
         planes_per_die = {}

@@ -1,6 +1,8 @@
 //! Which backlogs are refused with advice: those that would take more memory than a study may.
 
-use sim::{Control, SimError, parse_toml, run_study};
+use sim::{Control, SimError, run_study};
+
+use super::parse_toml;
 
 /// The least that any machine allows: 65,536 operations under way.
 const LEAST: &str = "memory_limit = \"16MiB\"";

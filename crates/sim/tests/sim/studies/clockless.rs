@@ -3,9 +3,9 @@
 use ftl::{Kind, PartKind, Stack, registry};
 use random::SeededRng;
 use serde_json::Value;
-use sim::{Control, SimError, parse_toml, run_study};
+use sim::{Control, SimError, run_study};
 
-use super::{error, results};
+use super::{error, parse_toml, results};
 
 /// What of a run is a time or follows from one, beside the times of single operations and points.
 const TIMES: [&str; 11] = [

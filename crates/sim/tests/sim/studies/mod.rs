@@ -29,7 +29,25 @@ mod waiting;
 mod watched;
 mod wear;
 
-use sim::{Control, LoadFacts, Results, RunResult, SimError, Study, parse_toml, run_study};
+use sim::study::Capacity;
+use sim::{Control, LoadFacts, Results, RunResult, SimError, Study, run_study};
+
+/// A study from its text; its numbers are those of `slc-small` where it names no device.
+pub(crate) fn parse_toml(text: &str, path: &str) -> Result<Study, SimError> {
+    let mut study = sim::parse_toml(text, path)?;
+    let device = &mut study.device;
+    if device.preset.is_none() {
+        device.preset = Some("slc-small".into());
+        device.capacity = device.capacity.or_else(|| device.blocks_per_plane.is_none().then_some(Capacity::Auto));
+    }
+    Ok(study)
+}
+
+/// Results of a study, on the default device where it names none.
+fn unnamed(text: &str) -> Results {
+    let study = sim::parse_toml(text, "").unwrap_or_else(|error| panic!("{error}"));
+    run_study(&study, &Control::new()).unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// A study from its text.
 fn study(text: &str) -> Study {

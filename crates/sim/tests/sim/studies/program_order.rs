@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use ftl::PartKind;
 use random::SeededRng;
-use sim::{Control, FlashTraceFacts, parse_toml, run_study};
+use sim::{Control, FlashTraceFacts, run_study};
 
-use super::results;
+use super::{parse_toml, results};
 
 fn is_long() -> bool {
     std::env::var_os("FTLKIT_LONG").is_some()

@@ -1,9 +1,9 @@
 //! Everything a user can get wrong, and what is said about it: the key, the value, the limit, the
 //! next step.
 
-use sim::{Control, SimError, check_study, parse_json, parse_toml};
+use sim::{Control, SimError, check_study, parse_json};
 
-use super::error;
+use super::{error, parse_toml};
 
 /// A study that runs, in three parts that tests replace.
 fn text(device: &str, workload: &str, rest: &str) -> String {

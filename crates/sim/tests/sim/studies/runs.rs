@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sim::{Control, Results, check_study, parse_json, run_study};
 
-use super::{operations, results, study};
+use super::{operations, results, study, unnamed};
 
 /// Two schemes under a mixed workload on a small device.
 const MIXED: &str = r#"
@@ -271,7 +271,7 @@ fn a_device_that_a_buffer_holds_whole_is_prepared_in_a_while_and_not_settled() {
 
 #[test]
 fn the_resolved_study_gives_the_same_results() {
-    let mut first = results(MIXED);
+    let mut first = unnamed(MIXED);
     let again = parse_json(&first.study.to_string()).expect("a resolved study is a study");
     let mut second = run_study(&again, &Control::new()).expect("and runs");
     for run in first.runs.iter_mut().chain(&mut second.runs) {

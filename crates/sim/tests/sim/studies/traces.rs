@@ -4,8 +4,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sim::{Control, Results, SimError, parse_toml, run_study};
+use sim::{Control, Results, SimError, run_study};
 use tempfile::TempDir;
+
+use super::parse_toml;
 
 /// A folder with an MSR trace of these lines, and the path of a study file beside it.
 fn folder(trace: &str) -> (TempDir, PathBuf) {
@@ -228,7 +230,7 @@ fn a_capacity_taken_from_the_workload_says_from_what() {
     };
     let found = |device: &str, page: u64| {
         let (_folder, study) = folder(&lines(&[1, page]));
-        let study = parse_toml(&text(device), &study.to_string_lossy()).expect("valid");
+        let study = sim::parse_toml(&text(device), &study.to_string_lossy()).expect("valid");
         run_study(&study, &Control::new()).expect("runs").device.expect("a device")
     };
     let small = found("", 5);

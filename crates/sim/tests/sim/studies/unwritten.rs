@@ -2,7 +2,7 @@
 
 use sim::{Control, run_study};
 
-use super::{operations, results, study};
+use super::{operations, results, study, unnamed};
 
 fn text(pattern: &str, run: &str) -> String {
     format!(
@@ -114,7 +114,7 @@ fn the_progress_of_a_rehearsal_ends_at_its_total() {
 
 #[test]
 fn a_study_without_a_device_takes_the_workloads_span() {
-    let outcome = results("[workload]\npreset = \"fin1\"\nrequests = 300\n[[ftl]]\nname = \"page\"");
+    let outcome = unnamed("[workload]\npreset = \"fin1\"\nrequests = 300\n[[ftl]]\nname = \"page\"");
     let device = outcome.device.expect("known");
     assert!(device.logical_bytes >= outcome.workload.span_bytes, "{device:?}");
     let preset = results(
@@ -123,6 +123,6 @@ fn a_study_without_a_device_takes_the_workloads_span() {
     );
     assert_eq!(preset.device.expect("known").geometry.blocks_per_plane, 1024, "a preset that is named keeps its size");
     let wrapped =
-        results("[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"wrap\"\n[[ftl]]\nname = \"page\"");
+        unnamed("[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"wrap\"\n[[ftl]]\nname = \"page\"");
     assert_eq!(wrapped.device.expect("known").geometry.blocks_per_plane, 1024);
 }
