@@ -389,9 +389,9 @@ def test_the_least_ram_of_a_part_is_what_works() -> None:
 
 
 def test_what_is_asked_of_a_small_device_holds_on_the_whole_one() -> None:
-    device = fk.check_study(study.build("fin1", "page", None, {"requests": 10, "settings": ["workload.span=256MiB"]}))[
-        "device"
-    ]
+    # With 7 % spare, few mappings fit the small one.
+    options: study.Options = {"requests": 10, "capacity": "auto", "settings": ["workload.span=256MiB"]}
+    device = fk.check_study(study.build("fin1", "page", "client-tlc", options))["device"]
     builds = Builds(device)
     assert 2 * small(device)["blocks_per_plane"] == small(device, 2)["blocks_per_plane"] < device["blocks_per_plane"]
     mappings, _ = heads([], builds.refusal, levelled=False)

@@ -104,8 +104,8 @@ def small(device: Json, times: int = 1) -> Json:
 class Builds:
     """What fits a device, and what it takes of RAM there.
 
-    Of a large device that is asked of a small one: whatever fits that fits. What grows with the
-    blocks lies on a line, which a second one tells.
+    Of a large device that is asked of a small one: whatever fits that fits, and what does not is
+    asked of the whole. What grows with the blocks lies on a line, which a second one tells.
     """
 
     def __init__(self, device: Json, check: Callable[[], None] = lambda: None, until_s: float | None = None) -> None:
@@ -145,12 +145,13 @@ class Builds:
         """What stacks that fit take of RAM, in bytes: exact for what is near to `most`, or if 0."""
         stacks = dict.fromkeys(stacks)
         self._check()
-        about = self._by_the_small(stacks) if self.is_large else dict.fromkeys(stacks, 0.0)
-        near = [stack for stack in stacks if not most or 1 - _NEAR <= about[stack] / most <= 1 + _NEAR]
-        near = [stack for stack in near if stack not in self._exact] if self.is_large else [*stacks]
-        if near:
+        about = self._by_the_small(stack for stack in stacks if self.is_large and not _refusal(self._small, stack))
+        near = [
+            stack for stack in stacks if stack not in about or not most or 1 - _NEAR <= about[stack] / most <= 1 + _NEAR
+        ]
+        if near := [stack for stack in near if stack not in self._exact]:
             self._exact |= least_ram({stack: stack for stack in near}, self._device, self._until_s)
-        return {stack: self._exact.get(stack, about[stack]) for stack in stacks}
+        return {stack: self._exact[stack] if stack in self._exact else about[stack] for stack in stacks}
 
     def _by_the_small(self, stacks: Iterable[str]) -> dict[str, float]:
         new = {stack: stack for stack in stacks if stack not in self._about}
