@@ -49,5 +49,5 @@ def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:
     advice = answer_of(query, search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local()))
     (told,) = [caution for caution in advice.cautions if caution.startswith("--addresses dense: ")]
     assert re.search(
-        r"has 115\sMiB for the host, and the trace's addresses reach 16.0\sGiB.* about 142\s× as large", told
+        r"has 238\sMiB for the host, and the trace's addresses reach 16.0\sGiB.* about 69\s× as large", told
     ), told

@@ -98,8 +98,8 @@ def test_every_run_names_its_device_first(call: Call, tmp_path: Path) -> None:
     few = ("compare", "fin1", "--ftl", "page", "--requests", 200, "--addresses", "dense")
     first = call(*few, "--report", tmp_path / "r.html").stdout
     first = " ".join(first.split())
-    assert first.startswith("Device slc-small, the default since no device was named: 115 MiB for the host")
-    assert "on 128 MiB of flash, 4 dies, spare 10.0 % (OP 11.1 %); capacity auto: the workload spans" in first
+    assert first.startswith("Device client-tlc, the default since no device was named: 238 MiB for the host")
+    assert "on 256 MiB of flash, 8 dies of TLC, spare 7.00 % (OP 7.53 %); capacity auto: the workload spans" in first
     assert "the default since no device was named" in (tmp_path / "r.html").read_text(encoding="utf-8")
     named = call(*few, "--device", "slc-small", "--capacity", "64MiB").stdout.partition("Addresses")[0]
     assert named.startswith("Device slc-small: 64 MiB for the host")

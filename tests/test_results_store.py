@@ -95,7 +95,7 @@ def test_values_are_in_order_of_their_size() -> None:
 def test_points_are_paired_by_what_is_not_fixed(filled: Path) -> None:
     pairs = comparison.compare(comparison.select("page", filled), comparison.select("dftl", filled))
     assert [pair.names for pair in pairs] == ["page → dftl, dftl.cmt 16KiB", "page → dftl, dftl.cmt 256KiB"]
-    assert {pair.place for pair in pairs} == {"slc-small, fin1, device.spare 0.1"}
+    assert {pair.place for pair in pairs} == {"client-tlc, fin1, device.spare 0.1"}
     changes = {change.metric.name: change for change in pairs[0].changes}
     assert changes["response_mean_ns"].verdict == WORSE
     assert changes["ram_bytes"].verdict == BETTER
@@ -112,7 +112,7 @@ def test_two_stores_are_compared_point_by_point(filled: Path, tmp_path: Path) ->
     other = Store(tmp_path / "other", create=True)
     runs.run(plans.from_study(study | {"ftl": [{"name": "page"}]}), other, Local())
     pairs = comparison.compare(comparison.select(str(filled), filled), comparison.select(str(other.path), filled))
-    assert [(pair.place, pair.names) for pair in pairs] == [("slc-small, fin1, page, device.spare 0.1", "")]
+    assert [(pair.place, pair.names) for pair in pairs] == [("client-tlc, fin1, page, device.spare 0.1", "")]
     assert {change.verdict for change in pairs[0].changes} <= {BETTER, WORSE, SAME, UNSEEN}
     assert pairs[0].apart == "run.precondition (fill and steady)"
 

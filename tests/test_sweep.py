@@ -374,7 +374,7 @@ def test_a_refused_point_is_called_as_it_was_asked(tmp_path: Path) -> None:
     done = runs.run(
         plan(vary={"device.spare": [0.1, 1.5], "dftl.cmt": "1B,16KiB"}), Store(tmp_path / "s", create=True), Local()
     )
-    assert {row["device"] for row in done.rows} == {"slc-small"}
+    assert {row["device"] for row in done.rows} == {"client-tlc"}
     refused = [row["error"] for row in done.failed if row["label"] == "dftl" and "1B" in str(row["varied"])]
     assert refused
     assert not any('"0"' in error or '"1"' in error for error in refused)
@@ -391,7 +391,7 @@ def test_it_is_printed_what_points_were_run_on(call: Call, msr: Path, tmp_path: 
     compared = call("compare", msr, "--ftl", "page,dftl")
     text, same = (" ".join(completed.stdout.split()) for completed in (result, compared))
     device = same[: same.index("; capacity auto")]
-    assert device.startswith("Device slc-small, the default since no device was named: ")
+    assert device.startswith("Device client-tlc, the default since no device was named: ")
     prepared = same[same.index("Preconditioning: fill") : same.index("an erased device).")]
     for fact in (device, "read as msr, guessed from its content: times in 100ns, 200 requests", prepared):
         assert text.count(fact) == 1, (fact, text)
@@ -425,9 +425,9 @@ def _state(process: int) -> list[str]:
 def test_points_at_once_keep_to_the_memory_limit_together(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two take more than the limit, one does not; so does one of two on one worker."""
     monkeypatch.setattr("ftlkit._util.at_once.cores", lambda: 2)
-    limited = ["fin1", "--requests", 500, "--addresses", "dense", "--set", "run.memory_limit=300KiB"]
+    limited = ["fin1", "--requests", 500, "--addresses", "dense", "--set", "run.memory_limit=600KiB"]
     refused = call("sweep", *limited, "--ftl", "page,dftl", "--threads", 2, exits=2)
-    for word in ("2 runs at once", "run.memory_limit allows 300.0 KiB", "run fewer at once (threads)"):
+    for word in ("2 runs at once", "run.memory_limit allows 600.0 KiB", "run fewer at once (threads)"):
         assert word in " ".join(refused.stderr.split()), refused.stderr
     call("sweep", *limited, "--ftl", "page,dftl", "--threads", 1)
     call("sweep", *limited, "--ftl", "page", "--threads", 2)

@@ -154,7 +154,7 @@ def test_a_sweep_without_erases_says_so(call: Call, tmp_path: Path) -> None:
     arguments = ["fin1", "--ftl", "dftl", "--vary", "dftl.cmt=16KiB,64KiB", "--requests", 2000, "--addresses", "dense"]
     result = call("sweep", *arguments, "--report", "r.html")
     text = " ".join(result.stdout.split())
-    assert " On fin1 (slc-small) " in text
+    assert " On fin1 (client-tlc) " in text
     assert f"All 2 points: {SUMMARIES['nothing_erased']}" in text
     html = re.sub("</?(span|wbr)[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
     assert html.index("Verdict") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")

@@ -502,6 +502,13 @@ def test_lives_that_a_forecast_cannot_tell_apart_are_not_ranked(document: Docume
     assert "Under page the device lives longest" in of(document)
 
 
+def test_a_life_on_a_scaled_device_is_told_for_its_drive(document: Document) -> None:
+    words = "The device is scaled from a drive of 477 GiB, which takes 265 times these writes."
+    assert words not in of(document)
+    device_of(document)["preset"] = "client-tlc"
+    assert of(document).count(f"164 GB (156 GB to 180 GB). {words}") == 1
+
+
 def test_a_life_that_was_run_out_is_told_as_measured_and_a_short_run_has_none(document: Document) -> None:
     page, *others = document["runs"]
     for run in others:

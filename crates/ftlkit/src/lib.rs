@@ -37,7 +37,7 @@
 //! let study = r#"
 //!     ftl = [{ name = "page" }, { name = "even-odd" }]
 //!     workload = { preset = "fin1", requests = 5000, addresses = "wrap" }
-//!     device = { capacity = "64MiB" }
+//!     device = { capacity = "256MiB" }
 //! "#;
 //! let study = ftlkit::sim::parse_toml(study, "mine.toml")?;
 //! let results = ftlkit::sim::run_study(&study, &ftlkit::sim::Control::new())?;

@@ -25,6 +25,12 @@ COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "life at that ra
 
 DAYS_A_YEAR = 365
 
+SCALED = "client-tlc"
+"""The preset that follows the workload; it has flash and dies of client-like."""
+
+DRIVE_BYTES = 512e9
+"""What a client-like shows to the host."""
+
 BEYOND = 1.02
 """By this factor forecasts may pass what write amplification allows: figures have three digits."""
 
@@ -83,9 +89,19 @@ def lives(results: Outcome) -> list[str]:
         sentences += _least_worn(results, [one.label for one in forecast])
     sentences += _beyond(results, forecast)
     reasons = {run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])}
-    if not reasons:
-        return sentences
-    return [*_even(results), *sentences, *_refused(reasons, more(results))]
+    told = [*_even(results), *sentences] if reasons else sentences
+    if told:
+        told[0] += _scaled(results)
+    return [*told, *_refused(reasons, more(results))]
+
+
+def _scaled(results: Outcome) -> str:
+    """What a life means for a drive, behind the first of a device that was scaled from one."""
+    device = device_of(results.document)
+    if device["preset"] != SCALED:
+        return ""
+    drive, times = units.size(DRIVE_BYTES), units.digits(DRIVE_BYTES / device["logical_bytes"])
+    return f" The device is scaled from a drive of {drive}, which takes {times} times these writes."
 
 
 def rate(document: Document) -> str:

@@ -202,7 +202,7 @@ const MOST: (std::ops::RangeToInclusive<f64>, &str) =
 table! {
     /// The `[device]` table: a preset and what differs from it.
     DeviceText, DeviceKeys, "device";
-    /// the device to start from | a name | `slc-small`
+    /// the device to start from | a name | `client-tlc`
     preset: String;
     /// logical bytes; scales `blocks_per_plane`; rounded up to whole pages | 1 B to 2³² − 2 pages,
     /// or `"auto"` | the flash's, given `preset` or `blocks_per_plane`; else `"auto"`

@@ -10,7 +10,7 @@ use super::words::choose_from;
 use crate::error::SimError;
 
 /// The preset that a study without one starts from.
-pub const DEFAULT_PRESET: &str = "slc-small";
+pub const DEFAULT_PRESET: &str = "client-tlc";
 
 /// A device that studies can name.
 #[derive(Clone, Debug, Deserialize)]

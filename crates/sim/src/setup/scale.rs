@@ -1,15 +1,17 @@
-//! How a device follows a capacity: the rule, in one place.
+//! How a device follows a capacity: the rule, in one place. `docs/device.md` tells it to users.
 //!
 //! - Channels, dies, planes, spare, latencies and endurance are the preset's.
 //! - The number of blocks per plane follows the capacity. Blocks keep their length, since merges
-//!   depend on it. Where several units are programmed at once, they get shorter instead, and
-//!   are erased faster ([`Draft::scaled_block`]).
+//!   depend on it. Where several units are programmed at once, they get shorter instead; on the
+//!   default device they do before a plane has fewer than [`SMALLEST_AUTO_BLOCKS`], and are erased
+//!   faster ([`Draft::scaled_block`]).
 //! - `capacity = "auto"`, that of a study without a device, is the span of the workload, and at
 //!   least what [`SMALLEST_AUTO_BLOCKS`] of full length per plane export beside the spare.
 
 use flash::{Geometry, Shape};
 
 use super::device::Draft;
+use super::presets::DEFAULT_PRESET;
 use super::values::Capacity;
 use crate::error::SimError;
 
@@ -17,6 +19,8 @@ use crate::error::SimError;
 /// open or free beside the data; with 128 blocks and a spare of 6 %, the lowest of the presets, it
 /// has seven. With fewer a tiny trace is refused.
 const SMALLEST_AUTO_BLOCKS: u64 = 128;
+/// Pages of the shortest block of the default device, for a capacity below that of `"auto"`.
+const SHORTEST_BLOCK: u32 = 4;
 
 impl Draft {
     /// What the capacity is taken from, where neither the study nor a preset gives it: the
@@ -34,27 +38,42 @@ impl Draft {
         })
     }
 
-    /// Units of a block on a device that exports this many pages, in whole program units: all on
-    /// the preset's device, and fewer on a smaller one, so that it has about as many blocks. It is
-    /// kept where single units are programmed, or the size of a block is asked for.
+    /// Units of a block on a device that exports this many pages; the preset's where the study
+    /// gives the size of a block. Blocks of several units per program are shortened by whole ones,
+    /// and the device has about as many blocks as its preset. Blocks of the default device are
+    /// short enough for [`SMALLEST_AUTO_BLOCKS`] per plane, and a power of two, as requests are
+    /// aligned. Others keep their length.
     pub(super) fn scaled_block(&self, logical_pages: u64) -> u32 {
         let (whole, row) = (self.shape.pages_per_block, self.units_of_a_row());
-        if row == 1 || self.asked.pages_per_block.is_some() {
-            return whole;
-        }
-        let count = [self.shape.channels, self.shape.dies_per_channel, self.shape.planes_per_die]
-            .into_iter()
-            .fold(f64::from(self.shape.blocks_per_plane), |count, times| count * f64::from(times));
-        let rows = (logical_pages as f64 / (1.0 - self.keys.spare) / count / f64::from(row)).round();
-        ((rows.max(1.0) * f64::from(row)).min(f64::from(whole))) as u32
+        let (pages, planes) = (logical_pages as f64 / (1.0 - self.keys.spare), self.planes() as f64);
+        let rows = match row {
+            _ if self.asked.pages_per_block.is_some() => return whole,
+            1 if self.is_default() => {
+                let longest = (pages / planes / SMALLEST_AUTO_BLOCKS as f64).round() as u32;
+                1 << longest.max(SHORTEST_BLOCK).ilog2()
+            }
+            1 => return whole,
+            _ => (pages / (planes * f64::from(self.shape.blocks_per_plane)) / f64::from(row)).round().max(1.0) as u32,
+        };
+        rows.saturating_mul(row).min(whole)
+    }
+
+    /// Whether the device starts from the default preset.
+    fn is_default(&self) -> bool {
+        self.asked.preset.as_deref().is_none_or(|name| name == DEFAULT_PRESET)
+    }
+
+    /// Planes of all dies.
+    fn planes(&self) -> u64 {
+        let Shape { channels, dies_per_channel, planes_per_die, .. } = self.shape;
+        u64::from(channels) * u64::from(dies_per_channel) * u64::from(planes_per_die)
     }
 
     /// The least that `capacity = "auto"` gives, so that a small trace meets a device on which
     /// every scheme can work.
     pub(super) fn smallest_auto(&self) -> u64 {
-        let shape = self.shape;
-        let rows = u64::from(shape.channels) * u64::from(shape.dies_per_channel) * u64::from(shape.planes_per_die);
-        let pages = rows.saturating_mul(u64::from(shape.pages_per_block)).saturating_mul(SMALLEST_AUTO_BLOCKS);
+        let pages = self.planes().saturating_mul(u64::from(self.shape.pages_per_block));
+        let pages = pages.saturating_mul(SMALLEST_AUTO_BLOCKS);
         if self.asked.blocks_per_plane.is_some() { 1 } else { exported(pages, self.keys.spare).max(1) }
     }
 

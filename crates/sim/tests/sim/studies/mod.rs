@@ -20,6 +20,7 @@ mod pslc;
 mod queueing;
 mod refusals;
 mod runs;
+mod scale;
 mod shared_ram;
 mod superblocks;
 mod traces;

@@ -124,5 +124,5 @@ fn a_study_without_a_device_takes_the_workloads_span() {
     assert_eq!(preset.device.expect("known").geometry.blocks_per_plane, 1024, "a preset that is named keeps its size");
     let wrapped =
         unnamed("[workload]\npreset = \"fin1\"\nrequests = 300\naddresses = \"wrap\"\n[[ftl]]\nname = \"page\"");
-    assert_eq!(wrapped.device.expect("known").geometry.blocks_per_plane, 1024);
+    assert_eq!(wrapped.device.expect("known").geometry.blocks_per_plane, 2048);
 }
