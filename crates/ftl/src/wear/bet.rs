@@ -18,13 +18,14 @@
 //! for each request that writes, where the original goes on until wear is even; and a set in which
 //! nothing can be emptied, since all its blocks are free or bad, is flagged, where the original
 //! erases free blocks again. Which free block is taken the original leaves to the layer below; here
-//! `free_blocks` says it, and blocks that were freed lately rest by default, as under `dynamic`;
-//! with `temperature` it is BET-S of Wang 2013 7.5, see saw.
+//! `free_blocks` says it, and blocks that were freed lately rest by default, as under `dynamic`,
+//! and on a die of a page map lives of blocks decide (`crates/ftl/src/wear/lives.rs`); with
+//! `temperature` it is BET-S of Wang 2013 7.5, see saw.
 //!
 //! ## State
 //! RAM: a bit for each set, and four numbers; the erase counts of all blocks, 4 B each, if free
-//! blocks are taken in their order. Under a page map, moved pages have an open block of their own
-//! on each die, paid out of the spare.
+//! blocks are taken in their order, and by default their lives, 4 B each. Under a page map, moved
+//! pages have an open block of their own on each die, paid out of the spare.
 //!
 //! ## After a cut
 //! The table is empty, and a new interval begins. The original keeps it on flash; without it, what
@@ -52,6 +53,7 @@ use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, RelocateOutcome, WearPolicy};
+use crate::wear::lives::BlockLives;
 use crate::wear::temperatures::{DEGREES, FREE_BLOCKS, FreeBlocks};
 
 const K: Parameter = Parameter {
@@ -74,6 +76,8 @@ const THRESHOLD: Parameter = Parameter {
 pub struct Bet {
     blocks: u32,
     free: FreeBlocks,
+    /// Which kind of pages gets the less worn block under a page map, where blocks rest.
+    lives: Option<BlockLives>,
     k: u32,
     threshold: u64,
     /// The block erasing table: whether a block of each set has been erased in this interval.
@@ -104,9 +108,12 @@ impl WearScheme for Bet {
         let (blocks, k) = (layout.geometry.blocks(), values.integer(K.name) as u32);
         // Victims are drawn with the same seed.
         let rng = SeededRng::new(layout.seed).far_apart();
+        let free = FreeBlocks::from_values(values);
+        let lives = (free.order() == Order::Rested).then(|| BlockLives::none(blocks));
         Self {
             blocks,
-            free: FreeBlocks::from_values(values),
+            free,
+            lives,
             k,
             threshold: values.integer(THRESHOLD.name),
             flags: vec![false; blocks.div_ceil(1 << k) as usize],
@@ -155,7 +162,11 @@ impl WearPolicy for Bet {
     }
 
     fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
-        self.free.place(alloc, free)
+        self.lives.as_ref().map_or_else(|| self.free.place(alloc, free), |lives| lives.place(alloc, free))
+    }
+
+    fn on_used(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        self.lives.iter_mut().for_each(|lives| lives.on_used(pbn, alloc));
     }
 
     fn keeps_file_types(&self) -> bool {
@@ -171,6 +182,7 @@ impl WearPolicy for Bet {
     }
 
     fn on_erased(&mut self, pbn: Pbn, _erases: u32) {
+        self.lives.iter_mut().for_each(|lives| lives.on_erased(pbn));
         self.erases += 1;
         self.flag(self.set_of(pbn));
     }
@@ -210,7 +222,8 @@ impl WearPolicy for Bet {
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
         let table = ("block erasing table", self.flags.len().div_ceil(8) as u64 + 16);
-        std::iter::once(table).chain(self.free.tables(self.blocks)).collect()
+        let lives = self.lives.as_ref().map(BlockLives::table);
+        std::iter::once(table).chain(self.free.tables(self.blocks)).chain(lives).collect()
     }
 }
 

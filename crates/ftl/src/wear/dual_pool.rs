@@ -15,14 +15,15 @@
 //!
 //! ## Source
 //! Chang 2007; Wang 2013 3.2.1. Departures: what the worn hot block holds is not copied elsewhere,
-//! but that block is one that is free; for all else free blocks are taken as `dynamic` does; free
-//! blocks and log blocks do not leave the hot pool by resizing, since nothing rests in them; and,
-//! since the original does not say how the pools are filled at first, every other block is hot.
+//! but that block is one that is free; for all else free blocks are taken as `dynamic` does, and on
+//! a die of a page map by the lives of blocks (`crates/ftl/src/wear/lives.rs`); free blocks and log
+//! blocks do not leave the hot pool by resizing, since nothing rests in them; and, since the
+//! original does not say how the pools are filled at first, every other block is hot.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks and their effective erases, 4 B each, and a bit for the
-//! pool. Pools are compared within a die under a page map, else over the device. There, moved pages
-//! have an open block of their own on each die, paid out of the spare.
+//! RAM: the erase counts of all blocks, their effective erases and their lives, 4 B each, and a bit
+//! for the pool. Pools are compared within a die under a page map, else over the device. There,
+//! moved pages have an open block of their own on each die, paid out of the spare.
 //!
 //! ## After a cut
 //! Erase counts lie in the tags. Pools and effective erases are forgotten: every other block is hot
@@ -39,6 +40,7 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, RelocateOutcome, WearPolicy};
+use crate::wear::lives::BlockLives;
 use crate::wear::pace::Pace;
 
 const THRESHOLD: Parameter = Parameter {
@@ -64,6 +66,8 @@ pub struct DualPool {
     pace: Pace,
     /// The block onto which content is being moved.
     target: Option<Pbn>,
+    /// Which kind of pages gets the less worn block under a page map.
+    lives: BlockLives,
 }
 
 impl WearScheme for DualPool {
@@ -84,6 +88,7 @@ impl WearScheme for DualPool {
             blocks: (0..blocks).map(|block| Block { is_hot: block % 2 == 0, effective: 0 }).collect(),
             pace: Pace::new(blocks),
             target: None,
+            lives: BlockLives::none(blocks),
         }
     }
 }
@@ -181,7 +186,11 @@ impl WearPolicy for DualPool {
     }
 
     fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
-        if matches!(alloc.purpose, Purpose::Levelled | Purpose::Reserve) { free - 1 } else { 0 }
+        if matches!(alloc.purpose, Purpose::Levelled | Purpose::Reserve) {
+            free - 1
+        } else {
+            self.lives.place(alloc, free)
+        }
     }
 
     fn wants(&mut self, alloc: AllocRequest) -> Option<Pbn> {
@@ -189,13 +198,15 @@ impl WearPolicy for DualPool {
         self.target.filter(|_| is_what_moves)
     }
 
-    fn on_used(&mut self, pbn: Pbn, _alloc: AllocRequest) {
+    fn on_used(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        self.lives.on_used(pbn, alloc);
         if self.target.take_if(|target| *target == pbn).is_some() {
             self.blocks[pbn.index()] = Block { is_hot: false, effective: 0 };
         }
     }
 
     fn on_erased(&mut self, pbn: Pbn, _erases: u32) {
+        self.lives.on_erased(pbn);
         let block = &mut self.blocks[pbn.index()];
         block.effective = block.effective.saturating_add(1);
         self.pace.on_erased();
@@ -230,7 +241,8 @@ impl WearPolicy for DualPool {
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
         let blocks = self.blocks.len() as u64;
-        vec![("erase counts", 4 * blocks), ("effective erases", 4 * blocks), ("pools", blocks.div_ceil(8))]
+        let pools = ("pools", blocks.div_ceil(8));
+        vec![("erase counts", 4 * blocks), ("effective erases", 4 * blocks), pools, self.lives.table()]
     }
 }
 

@@ -5,6 +5,7 @@ pub mod dual_pool;
 pub mod dynamic;
 pub mod lazy;
 pub mod levelling;
+pub mod lives;
 pub mod none;
 pub mod owl;
 pub mod pace;

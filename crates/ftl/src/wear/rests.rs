@@ -33,9 +33,26 @@ impl RestTimes {
 
     /// A block is erased: whether its rest was too short, if it rested.
     pub fn on_erased(&mut self, pbn: Pbn) -> Option<bool> {
+        self.on_erased_within(pbn, self.since.len() as f64)
+    }
+
+    /// The same where rests are too short below this many erases.
+    pub fn on_erased_within(&mut self, pbn: Pbn, least: f64) -> Option<bool> {
         self.clock += 1;
         let since = std::mem::take(&mut self.since[pbn.index()]);
-        (since > 0).then(|| self.clock - since < self.since.len() as u64)
+        (since > 0).then(|| ((self.clock - since) as f64) < least)
+    }
+
+    /// Ends the rest of the block whose turn it is, one per erase, if that rest has lasted; tells
+    /// whether it did. So cold data count though their block is never erased.
+    pub fn end_lasting(&mut self) -> bool {
+        let blocks = self.since.len() as u64;
+        let since = &mut self.since[(self.clock % blocks) as usize];
+        let lasts = *since > 0 && self.clock - *since >= blocks;
+        if lasts {
+            *since = 0;
+        }
+        lasts
     }
 }
 
@@ -85,6 +102,18 @@ mod tests {
             rests.on_erased(Pbn::new(0))
         };
         assert_eq!([1, 3, 4, 9].map(&mut after), [Some(true), Some(true), Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn a_rest_lasts_though_its_block_is_not_erased() {
+        let mut rests = RestTimes::none(4);
+        rests.begin(Pbn::new(2));
+        let mut lasting = |erases: u32| {
+            let others = (0..erases).map(|_| rests.on_erased(Pbn::new(1)).is_none() && rests.end_lasting());
+            others.filter(|&lasts| lasts).count()
+        };
+        assert_eq!([4, 4, 8].map(&mut lasting), [0, 1, 0], "once, in the round after as many erases as blocks");
+        assert_eq!(rests.on_erased(Pbn::new(2)), None, "its rest has ended");
     }
 
     #[test]

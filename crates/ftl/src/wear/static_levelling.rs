@@ -16,15 +16,28 @@
 //! So a block that is young because it was emptied a moment ago is not emptied again, with whatever
 //! the host writes to it.
 //!
+//! **Free blocks of a die.** Under a page map the less worn block goes to host pages or to
+//! collected pages, to those whose blocks come back sooner (`crates/ftl/src/wear/lives.rs`).
+//!
+//! **Backing off.** Data that rested longest may be the next to be rewritten, for example where a
+//! file is written from start to end again and again. Then the worn block is soon free, is the most
+//! worn again, and gets the next such data. Without backing off, and with the least worn block
+//! first, iozone-80 on one die did so (20 000 requests). All 601 blocks with moved data came back,
+//! half of them within 8 of the device's erases. One block was erased 180 times, against 7 without
+//! levelling. So under a page map a rest shorter than the mean life of a block is a failure. After
+//! it, one chance to move is passed, after another failure 3, then 7. A rest that lasts takes one
+//! failure back.
+//!
 //! ## Source
 //! Wang 2013 3.2.1 (static wear levelling, by a threshold). Drives do this; none says how exactly.
 //! What is compared, the most worn free block with the least worn resting one instead of the
 //! maximum of all blocks with their mean, is ftlkit's: these two change places.
 //!
 //! ## State
-//! RAM: the erase counts of all blocks, and when each was erased last, 4 B each. Blocks are
-//! compared within a die under a page map, else over the device. There, moved pages have an open
-//! block of their own on each die, paid out of the spare.
+//! RAM: the erase counts of all blocks, when each was erased last, when it was taken, and since
+//! when it rests under moved data, 4 B each. Blocks are compared within a die under a page map,
+//! else over the device. There, moved pages have an open block of their own on each die, paid out
+//! of the spare.
 //!
 //! ## After a cut
 //! Erase counts lie in the tags. When blocks were last erased is forgotten, and all that hold
@@ -45,6 +58,8 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::{Layout, WearScheme};
 use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::wear::{AllocRequest, BlockFacts, BlockUse, Order, Purpose, RelocateOutcome, WearPolicy};
+use crate::wear::lives::BlockLives;
+use crate::wear::rests::{BackOff, RestTimes};
 
 const THRESHOLD: Parameter = Parameter {
     name: "threshold",
@@ -67,6 +82,13 @@ pub struct StaticLevelling {
     /// Whether there may be something to move.
     is_due: bool,
     is_moving: bool,
+    /// Which kind of pages gets the less worn block under a page map.
+    lives: BlockLives,
+    /// Which worn blocks rest under moved data, and how often chances to move are passed.
+    rests: RestTimes,
+    back_off: BackOff,
+    /// Whether the block that is being taken is a worn one, for moved data.
+    takes_worn: bool,
 }
 
 impl WearScheme for StaticLevelling {
@@ -81,13 +103,18 @@ impl WearScheme for StaticLevelling {
     };
 
     fn new(layout: &Layout, values: &Values) -> Self {
+        let blocks = layout.geometry.blocks();
         Self {
             threshold: values.integer(THRESHOLD.name) as u32,
-            last_erased: vec![0; layout.geometry.blocks() as usize],
+            last_erased: vec![0; blocks as usize],
             erases: 0,
             floor: 0,
             is_due: true,
             is_moving: false,
+            lives: BlockLives::none(blocks),
+            rests: RestTimes::none(blocks),
+            back_off: BackOff::default(),
+            takes_worn: false,
         }
     }
 }
@@ -148,10 +175,31 @@ impl WearPolicy for StaticLevelling {
     }
 
     fn place(&mut self, alloc: AllocRequest, free: usize) -> usize {
-        if self.is_moving || rests_for_long(alloc.purpose) { free - 1 } else { 0 }
+        let is_levelled = alloc.purpose == Purpose::Levelled;
+        let backs_off = is_levelled && !self.is_moving && self.back_off.passes();
+        let is_worn = self.is_moving || rests_for_long(alloc.purpose) && !backs_off;
+        self.takes_worn = is_worn && is_levelled;
+        if is_worn { free - 1 } else { self.lives.place(alloc, free) }
+    }
+
+    fn on_used(&mut self, pbn: Pbn, alloc: AllocRequest) {
+        self.lives.on_used(pbn, alloc);
+        if std::mem::take(&mut self.takes_worn) {
+            self.rests.begin(pbn);
+            self.back_off.pass_again();
+        }
     }
 
     fn on_erased(&mut self, pbn: Pbn, erases: u32) {
+        self.lives.on_erased(pbn);
+        match self.rests.on_erased_within(pbn, self.lives.mean()) {
+            Some(true) => self.back_off.on_short_rest(),
+            Some(false) => self.back_off.on_long_rest(),
+            None => {}
+        }
+        if self.rests.end_lasting() {
+            self.back_off.on_long_rest();
+        }
         self.erases += 1;
         self.last_erased[pbn.index()] = self.erases;
         self.is_due |= erases > self.floor.saturating_add(self.threshold);
@@ -165,7 +213,7 @@ impl WearPolicy for StaticLevelling {
         if !self.is_due {
             return None;
         }
-        let found = self.compare(blocks);
+        let found = self.compare(blocks).filter(|_| !self.back_off.passes());
         (self.is_due, self.is_moving) = (found.is_some(), found.is_some());
         found
     }
@@ -176,7 +224,7 @@ impl WearPolicy for StaticLevelling {
 
     fn tables(&self) -> Vec<(&'static str, u64)> {
         let each = 4 * self.last_erased.len() as u64;
-        vec![("erase counts", each), ("last erases", each)]
+        vec![("erase counts", each), ("last erases", each), self.lives.table(), ("rests of worn blocks", each)]
     }
 }
 
@@ -255,5 +303,26 @@ mod tests {
         assert_eq!(policy.place(log, 5), 4, "while it is moved");
         policy.on_moved(pbn, RelocateOutcome::Done);
         assert_eq!(policy.place(log, 5), 0);
+    }
+
+    #[test]
+    fn chances_to_move_are_passed_after_short_rests() {
+        let blocks = [(DATA, 0), (BlockUse::Free, 9), (DATA, 9), (DATA, 9)];
+        let mut policy = policy("3", 4);
+        let mut passed_before_a_rest_of = |erases: u32| {
+            let mut passed = 0;
+            while policy.next_move(&Blocks(&blocks)).is_none() {
+                policy.on_erased(Pbn::new(3), 9);
+                passed += 1;
+            }
+            let alloc = AllocRequest::new(Purpose::Levelled);
+            assert_eq!(policy.place(alloc, 2), 1);
+            policy.on_used(Pbn::new(1), alloc);
+            policy.on_moved(Pbn::new(0), RelocateOutcome::Done);
+            (0..erases).for_each(|_| policy.on_erased(Pbn::new(3), 9));
+            policy.on_erased(Pbn::new(1), 10);
+            passed
+        };
+        assert_eq!([1, 1, 1, 9, 9, 1].map(&mut passed_before_a_rest_of), [0, 1, 3, 7, 3, 1]);
     }
 }
