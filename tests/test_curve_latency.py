@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,14 +29,14 @@ def point(ftl: str, over: float, mean_ns: float, *, served: float = 0.0, behind:
 
 def test_layers_that_serve_alike_get_even_loads_to_just_above_the_most() -> None:
     rates = service.loads([1_000, 800])
-    assert rates == [100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100]
+    assert rates == [6.2, 12, 25, 50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100]
 
 
 def test_layers_that_serve_unlike_get_loads_by_factors_from_the_least_to_the_most() -> None:
     rates = service.loads([8_000, 500, 0])
     assert rates == sorted(set(rates))
-    assert (rates[0], rates[-1]) == (50, 8_800)
-    assert max(after / before for before, after in pairwise(rates)) < 1.5
+    assert (rates[0], rates[-1]) == (3.1, 8_800)
+    assert max(after / before for before, after in pairwise(rates[4:])) < 1.5
     *below, above = service.reachable(rates, 500)
     assert max(below) <= 500 * service.BEYOND < above, "where it falls behind is seen, and no more"
     assert service.reachable(rates, 10_000) == rates
@@ -64,9 +65,29 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
     assert "At 200 a second, which all of these keep up with, page answers fastest" in together
     assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
-    assert "Its knee is at 200: the 99th percentile is 200 µs there and 400 µs at 400, more" in units.typed(page)
+    knee = "Its knee is at 200: the 99th percentile of reads is 200 µs there and 400 µs at 400, more than 2 times"
+    assert f"{knee} the 100 µs at 100, the lowest load." in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
     assert block == "block does not keep up with any load that was tried."
+
+
+def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:
+    flat = [point("page", rate, 1_000) for rate in (100, 200, 400)]
+    for kind in service.KINDS:
+        steep = [replace(at, estimates=dict(at.estimates)) for at in flat]
+        steep[1].estimates[kind] = Estimate(3_000, None, 1)
+        assert f"Its knee is at 100: the 99th percentile of {service.KINDS[kind]}" in knees.over_load(steep)[0]
+    assert "knee" not in knees.over_load(flat)[0]
+    del flat[0].estimates["read_p99_ns"]
+    assert "knee" not in knees.over_load(flat)[0], "a kind of which there are no requests"
+
+
+def test_the_lowest_default_load_has_the_responses_of_an_idle_device() -> None:
+    """A knee told against a load that requests already meet at would lie too high."""
+    curve = fk.curve_load("randrw", "page", device="7450-like", bs="4k", write_share="30%", requests=3_000)
+    reads = curve.frame["read_p99_ns"].to_list()
+    assert curve.frame["offered_iops"][0] <= curve.frame["iops"].max() / 50
+    assert reads[0] == pytest.approx(curve.frame["read_p50_ns"][0], rel=0.25)
 
 
 def test_layers_that_are_level_are_not_ranked() -> None:

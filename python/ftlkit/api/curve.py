@@ -33,7 +33,7 @@ def curve_load(
     """Response times over offered load: a run at each, at the workload's own times, scaled.
 
     `loads` are requests per second, as after `--loads`: `500..4000:+500`. Without them they go from
-    a tenth of what a closed loop serves to just above it. `store` is a result cache; without it
+    1/160 of what a closed loop serves to just above it. `store` is a result cache; without it
     nothing is kept. The options are those of `study.Options`, without `loop`, `queue_depth` and
     `speedup`.
     """

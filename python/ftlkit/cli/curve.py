@@ -16,8 +16,9 @@ from ftlkit._util import units
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.cli import options
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
-from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, save, say, screen, table
+from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, save, say, screen
 from ftlkit.cli.show import show_left
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
@@ -179,7 +180,9 @@ def _run(over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: in
 
 def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
     console.print(drawing.title)
-    console.print(table(drawing.headings, drawing.cells))
+    rows = [Row("", name, cells) for name, *cells in drawing.cells]
+    fitting, _ = AdaptiveTable(("", drawing.headings[0]), drawing.headings[1:], rows).lines(console, len(rows))
+    console.print(fitting)
     (first, cautions, others), left = brief([drawing.verdict[:1], drawing.cautions, drawing.verdict[1:]])
     for sentence in (*first, *others):
         console.print(units.typed(sentence))

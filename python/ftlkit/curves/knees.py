@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from ftlkit._util import units
-from ftlkit.curves.service import Point, kept_up, layers, of_layer
+from ftlkit.curves.service import KINDS, Point, kept_up, layers, of_layer
 from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
 
 KNEE = 2
-"""Where the 99th percentile is this many times that of the lowest load, the curve is steep."""
+"""Where a 99th percentile is this many times that of the lowest load, the curve is steep."""
 
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
@@ -54,16 +54,23 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
 
 
 def _knee(points: Sequence[Point]) -> str:
-    """The highest load before the 99th percentile leaves that of the lowest load behind."""
-    limit = KNEE * _p99_ns(points[0])
-    place = next((place for place, point in enumerate(points) if _p99_ns(point) > limit), None)
-    if place is None:
+    """The highest load before a 99th percentile of reads or writes leaves the lowest load's."""
+    first = points[0]
+    steep = ((at, name) for at in range(1, len(points)) for name in KINDS if _growth(points[at], first, name) > KNEE)
+    place, metric = next(steep, (0, ""))
+    if not metric:
         return ""
-    before, beyond = points[place - 1], points[place]
+    low, before, beyond = (units.duration(at.estimates[metric].mean) for at in (first, *points[place - 1 : place + 1]))
     return (
-        f" Its knee is at {_rate(before)}: the 99th percentile is {_p99(before)} there and {_p99(beyond)} at "
-        f"{_rate(beyond)}, more than {KNEE} times that of the lowest load."
+        f" Its knee is at {_rate(points[place - 1])}: the 99th percentile of {KINDS[metric]} is {before} there and "
+        f"{beyond} at {_rate(points[place])}, more than {KNEE} times the {low} at {_rate(first)}, the lowest load."
     )
+
+
+def _growth(point: Point, first: Point, metric: str) -> float:
+    """How many times that of the first point a time is; 0 where either has none."""
+    pair = [at.estimates[metric].mean for at in (point, first) if metric in at.estimates]
+    return pair[0] / pair[1] if len(pair) == 2 and pair[1] else 0.0
 
 
 def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
@@ -124,9 +131,5 @@ def _mean(point: Point) -> str:
     return units.duration(_mean_ns(point))
 
 
-def _p99_ns(point: Point) -> float:
-    return point.estimates["response_p99_ns"].mean
-
-
 def _p99(point: Point) -> str:
-    return units.duration(_p99_ns(point))
+    return units.duration(point.estimates["response_p99_ns"].mean)

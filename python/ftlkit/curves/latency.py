@@ -88,7 +88,8 @@ class LatencyCurve(Saved):
     def frame(self) -> pl.DataFrame:
         """A row per point: `ftl`, `offered_iops` or `queue_depth`, then means over the seeds.
 
-        Behind each mean stands half of its 95 % interval, null with one seed. Over load,
+        Behind each mean stands half of its 95 % interval, null with one seed. Both are null of reads
+        or writes that there are none of. Over load,
         `is_overloaded` tells which points fell behind their arrivals.
         """
         over = "offered_iops" if self.kind == LOAD else "queue_depth"
@@ -98,8 +99,8 @@ class LatencyCurve(Saved):
             if self.kind == LOAD:
                 row |= {"speedup": float(point.varied), "is_overloaded": point.is_overloaded}
             for name in METRICS:
-                estimate = point.estimates[name]
-                row |= {name: estimate.mean, f"{name}_half_width": estimate.half_width}
+                estimate = point.estimates.get(name)
+                row |= {name: estimate and estimate.mean, f"{name}_half_width": estimate and estimate.half_width}
             rows.append(row)
         kinds = {f"{name}_half_width": pl.Float64() for name in METRICS}
         return pl.DataFrame(rows, schema_overrides=kinds)

@@ -26,8 +26,14 @@ LOAD, DEPTH = "load", "depth"
 KEYS = {LOAD: "workload.speedup", DEPTH: "host.queue_depth"}
 """What is varied in the study, by the kind of curve."""
 
-METRICS = ("iops", "throughput_bytes_per_s", "response_mean_ns", "response_p99_ns")
-"""What a point tells, as columns of results."""
+KINDS = {"read_p99_ns": "reads", "write_p99_ns": "writes"}
+"""Requests of one kind, by the column of their 99th percentile."""
+
+METRICS = (
+    *("iops", "throughput_bytes_per_s", "response_mean_ns", "response_p99_ns"),
+    *(*KINDS, "read_p50_ns", "read_p99_9_ns"),
+)
+"""What a point tells, as columns of results; those of a kind without requests are missing."""
 
 PROBE_DEPTH = 32
 """Outstanding requests of the closed loop that finds out what a layer can serve.
@@ -37,6 +43,9 @@ More hide a layer's weakness behind the device's parallelism; with fewer, dies s
 
 STEPS = 11
 """Loads by default: from a tenth of the most that a layer serves, to a tenth above it."""
+
+FLOOR = (16, 8, 4, 2)
+"""Parts of the lowest of these that come first: at 1/160 of the most, requests hardly meet."""
 
 APART = 2.0
 """Layers that serve more unlike than by this factor get loads by factors, not by even steps."""
@@ -58,7 +67,7 @@ class Point:
     over: float
     """Requests that arrive a second; or requests outstanding."""
     estimates: dict[str, Estimate]
-    """Means over the seeds of `METRICS`."""
+    """Means over the seeds of `METRICS`, where known."""
     is_overloaded: bool
     """Whether it fell behind the arrivals with any seed."""
 
@@ -77,7 +86,7 @@ def _point(group: Group, kind: str) -> Point | None:
     offered = group.estimate("offered_iops")
     over = float(varied) if kind == DEPTH else offered.mean if offered else None
     estimates = {name: estimate for name in METRICS if (estimate := group.estimate(name)) is not None}
-    if over is None or len(estimates) < len(METRICS):
+    if over is None or "response_p99_ns" not in estimates:
         return None
     return Point(group.label, varied, over, estimates, any(row["is_overloaded"] for row in group.rows))
 
@@ -122,10 +131,12 @@ def loads(served: Iterable[float]) -> list[float]:
     known = [rate for rate in served if rate]
     low, high = min(known) / (STEPS - 1), max(known) * STEPS / (STEPS - 1)
     if max(known) <= APART * min(known):
-        step = max(known) / (STEPS - 1)
-        return [_round(step * (place + 1)) for place in range(STEPS)]
-    count = math.ceil(math.log(high / low) / math.log(FACTOR))
-    return [_round(low * (high / low) ** (place / count)) for place in range(count + 1)]
+        low = max(known) / (STEPS - 1)
+        rates = [low * (place + 1) for place in range(STEPS)]
+    else:
+        count = math.ceil(math.log(high / low) / math.log(FACTOR))
+        rates = [low * (high / low) ** (place / count) for place in range(count + 1)]
+    return [_round(rate) for rate in (*(low / part for part in FLOOR), *rates)]
 
 
 def _round(rate: float) -> float:
