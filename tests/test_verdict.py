@@ -680,6 +680,11 @@ def test_live_data_that_the_workload_never_touches_are_told(document: Any) -> No
     document["precondition_chosen"] = chosen | {"touched_pages": 0.96 * pages}
     assert told(document, "untouched") is None
     document["precondition_chosen"] = chosen | {"touched_pages": 1}
+    assert told(document, "untouched").facts["share"] == "1%"
+    document["study"]["workload"]["generator"] = {"span": document["device"]["logical_bytes"]}
+    assert told(document, "untouched") is None, "a short run of a workload that spans all"
+    document["study"]["workload"]["generator"]["span"] //= 2
+    assert told(document, "untouched").facts["share"] == "50%"
     for run in document["runs"]:
         run["requests"]["write"] = 0
-    assert "never touches" not in of(document), "nothing is collected"
+    assert told(document, "untouched") is None, "nothing is collected"

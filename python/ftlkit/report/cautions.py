@@ -237,12 +237,17 @@ def _unwritten(results: Outcome) -> dict[str, Any] | None:
 
 
 def _untouched(results: Outcome) -> Mapping[str, Any] | None:
-    """Data that the preparation wrote, and the workload leaves as they are."""
+    """Data that the preparation wrote, and the workload leaves as they are.
+
+    A generated workload reaches all of its span, however few requests of it were replayed.
+    """
     chosen: Mapping[str, Any] = results.document.get("precondition_chosen") or {}
     live, touched = chosen.get("live_pages"), chosen.get("touched_pages")
     if not live or touched is None or not any(writes(run) for run in results.document["runs"]):
         return None
     device = device_of(results.document)
+    span = results.document["study"].get("workload", {}).get("generator", {}).get("span", 0)
+    touched = max(touched, span / device["geometry"]["page_size_bytes"])
     full = live * device["geometry"]["page_size_bytes"] / simulated_bytes(device)
     share = f"{math.ceil(100 * full * touched / live)}%"
     return {"full": full, "untouched": 1 - touched / live, "share": share} if 1 - touched / live > UNTOUCHED else None
@@ -410,11 +415,12 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "untouched",
         _untouched,
-        "The preparation filled {full:share} of the device, and the workload never touches {untouched:share} of "
-        "these data; they make GC cost more than on a device with more room.",
-        "Set the share in use (--in-use {share}, in a study run.in_use).",
-        "The workload never touches more than a twentieth of the prepared data, which make GC cost more than on a "
-        "device with more room. Set the share in use (--in-use, in a study run.in_use)",
+        "The preparation filled {full:share} of the device, and the requests replayed never touch {untouched:share} "
+        "of these data; they make GC cost more than on a device with more room.",
+        "If the drive really holds no more, set the share in use (--in-use {share}, in a study run.in_use).",
+        "The requests replayed never touch more than a twentieth of the prepared data, which make GC cost more than "
+        "on a device with more room. If the drive really holds no more, set the share in use (--in-use, in a study "
+        "run.in_use)",
     ),
     Rule(
         "rising",
