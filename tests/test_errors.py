@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sample
-from conftest import LINES, Call, Start, write_msr
+from conftest import LINES, LONG, Call, Start, write_msr
 
 START = 128_166_372_000_000_000
 
@@ -210,6 +210,42 @@ BAD = [
     Bad("conversion of a broken trace", "trace convert t.csv o.parquet", ("line 9",), _line(9, "what")),
     Bad("generation of nothing", "trace generate nosuch o.parquet", ("nosuch", "fin1")),
 ]
+
+
+SHAPED = ("compare", "sweep", "advise --budget 1s", "curve cache", "curve spare", "curve load", "curve depth")
+"""The commands that take a workload in one line."""
+
+WRONG = {
+    "--bs": ("0", "-4k", "", "1TiB", "1e30"),
+    "--span": ("0", "4095", "-1", "", "1TiB", "1e19", "1e30"),
+    "--write-share": ("-1", "", "1.5", "1e9"),
+    "--theta": ("-1.5", "", "17.5", "1e+300"),
+    "--requests": ("0", "-1", "", "1e30"),
+    "--capacity": ("0", "-1", "", "1e19", "1e30"),
+    "--in-use": ("0", "-1", "", "180%", "1e9"),
+    "--queue-depth": ("0", "-1", "", "70000", "1e30"),
+    "--seed": ("-1", "", "1e30"),
+    "--skip": ("-1", "", "100000000", "1e30"),
+    "--daily-writes": ("0", "-1", "", "1e30"),
+}
+WRONG_LINES = [(command, flag, value) for command in SHAPED for flag, values in WRONG.items() for value in values]
+
+
+@pytest.mark.parametrize(("command", "flag", "value"), WRONG_LINES[:: 1 if LONG else 6])
+def test_a_value_out_of_range_is_named_by_its_option(command: str, flag: str, value: str, call: Call) -> None:
+    usual = {"--requests": "1k", "--capacity": "64m"} | {flag: value}
+    options = [word for option in usual.items() for word in option]
+    result = call(*command.split(), "zipf", *options, exits=2)
+    if "No such option" not in result.stderr:
+        assert f"\nError: {flag} {value}: " in f"\n{result.stderr}"
+
+
+def test_a_unit_that_a_study_leaves_out_is_the_usual_one(call: Call, tmp_path: Path) -> None:
+    generator = '[workload.generator]\npattern = "uniform"\nwrite_share = 1\nspan = "device"\n'
+    ends = 'requests = 100\n[device]\ncapacity = "64MiB"\n[[ftl]]\nname = "page"\n[host]\nloop = "closed"\n'
+    for unit, code in (("", 0), ("unit = 4096\n", 0), ("unit = 0\n", 2)):
+        (tmp_path / "s.toml").write_text(f"[workload]\n{generator}{unit}{ends}")
+        call("sweep", "s.toml", exits=code)
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)

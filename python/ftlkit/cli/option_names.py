@@ -14,12 +14,19 @@ _OPTIONS = {f"{section}.{key}": option for option, (section, key) in PLACES.item
     "device.preset": "device",
     "run.timeline": "timeline_window",
     "seed": "seed",
+    "workload.generator.unit": "bs",
+    "workload.generator.write_share": "write_share",
+    "workload.generator.pattern.zipf.theta": "theta",
 }
 """The option that sets a key of a study, by the name of its parameter in Python."""
 
-_SUBJECT = re.compile(r"(?:(?:study|ftl\.name|the [a-z]+)[,:] )?(?P<key>[a-z][a-z_-]*(?:\.[a-z_]+)*)(?: = [^:]*)?: ")
+_SUBJECT = re.compile(
+    r"(?:(?:study|workload|ftl\.name|the [a-z]+)[,:] )?(?P<key>[a-z][a-z_-]*(?:\.[a-z_]+)*)(?: = [^:]*)?: "
+)
 """What an error begins with: perhaps a document, then the key, perhaps its value."""
 
+
+_PERCENT = re.compile(r" Did you mean [\d.]+%\?")
 
 _STACK = "ftl.name: "
 """Beginning of errors about a stack."""
@@ -42,6 +49,9 @@ def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> 
     # The value is named already.
     for name in (f"{key.rpartition('.')[2]} = ", ""):
         rest = rest.removeprefix(f'{name}"{value}": ').removeprefix(f'{name}"{value.partition("=")[2]}": ')
+    if value.endswith("%"):
+        # The simulator saw a number alone, and may take it for percent.
+        rest = _PERCENT.sub("", rest)
     return f"{typed}: {rest}"
 
 

@@ -62,7 +62,7 @@ def draft(
 ) -> Json:
     """The same, where the span of a workload in one line may still follow the device."""
     shape = one_line.shape(workload, options)
-    study: Json = {"workload": {} if shape else source(workload), "ftl": named(ftls)}
+    study: Json = {"workload": {} if shape else _table_of(workload, options), "ftl": named(ftls)}
     if device is not None:
         study["device"] = device_table(device)
     if "title" in options:
@@ -146,7 +146,14 @@ def workload(choice: WorkloadChoice, options: TraceOptions) -> Json:
     shape = one_line.shape(choice, given)
     if shape:
         return shape.alone() | {key: value(key, given[key]) for key in TRACE_KEYS if key in given and key != "span"}
-    return source(choice) | {key: value(key, given[key]) for key in TRACE_KEYS if key in given}
+    return _table_of(choice, given) | {key: value(key, given[key]) for key in TRACE_KEYS if key in given}
+
+
+def _table_of(choice: WorkloadChoice, options: Mapping[str, Any]) -> Json:
+    """The table of any other workload: a name that there is not is told before its options."""
+    table = source(choice)
+    one_line.refuse(options)
+    return table
 
 
 def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | None]:
@@ -254,8 +261,10 @@ def _apply(setting: str, study: Json) -> None:
     place, equals, text = setting.partition("=")
     owner, key = placed(place) if equals else ("", "")
     if not owner:
+        section = SECTION_OF.get(place.strip()) if equals else None
+        meant = f" Did you mean {section}.{place.strip()}?" if section else ""
         raise UserError(
-            f"--set {setting}: not of the form SCHEME.KEY=VALUE; write for example dftl.cmt=64KiB, "
+            f"--set {setting}: not of the form SCHEME.KEY=VALUE.{meant} Write for example dftl.cmt=64KiB, "
             f"or device.spare=0.07 for a key of one of the sections {', '.join(SECTIONS)}."
         )
     if owner in SECTIONS:
@@ -263,11 +272,7 @@ def _apply(setting: str, study: Json) -> None:
         return
     entries = [entry for entry in study["ftl"] if is_of(owner, entry)]
     if not entries:
-        names = ", ".join(dict.fromkeys(name for entry in study["ftl"] for name in parts(entry["name"])))
-        raise UserError(
-            f"--set {setting}: {owner} is neither one of the translation layers compared ({names}) "
-            f"nor one of the sections {', '.join(SECTIONS)}."
-        )
+        raise no_owner(f"--set {setting}", owner, study["ftl"])
     tables = [parameters(owner, entry) for entry in entries]
     if all(key in table for table in tables):
         own = f"{tables[0][key]}" if len(tables) == 1 else "values of their own"
@@ -284,6 +289,15 @@ def placed(place: str) -> tuple[str, str]:
     """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty for other forms."""
     owner, _, key = place.strip().rpartition(".")
     return (owner, key) if owner and key else ("", "")
+
+
+def no_owner(setting: str, owner: str, entries: Sequence[Json]) -> UserError:
+    """The error of a setting whose owner is neither a section nor a part of the layers."""
+    names = dict.fromkeys(name for entry in entries for name in parts(entry["name"]))
+    return UserError(
+        f"{setting}: {owner} is neither one of the translation layers compared ({', '.join(names)}) "
+        f"nor one of the sections {', '.join(SECTIONS)}.{hint(owner, [*names, *SECTIONS])}"
+    )
 
 
 def is_of(owner: str, entry: Json) -> bool:

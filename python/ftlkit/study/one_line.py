@@ -12,7 +12,7 @@ from typing import Any
 
 from ftlkit import _native
 from ftlkit._native import UserError
-from ftlkit._util import Json
+from ftlkit._util import Json, units
 from ftlkit._util.trace_files import trace_files
 from ftlkit.study import fio_job, slices
 
@@ -54,10 +54,9 @@ class Shape:
 
     def alone(self) -> Json:
         """The `[workload]` table without a device: the usual span."""
-        study: Json = {"workload": {}}
-        self.into(study)
-        fit(study)
-        return dict(study["workload"])
+        unit = self.generator["unit"]
+        span = _checked(SPAN if self.span is None else self.span, unit)
+        return {"generator": {**self.generator, "span": _whole(span, unit)}}
 
     def into(self, study: Json) -> None:
         """Complete a study whose other keys are set; `fit` gives it its span."""
@@ -78,16 +77,46 @@ def fit(study: Json) -> None:
         return
     device = study["device"] = slices.chosen(_with_size(study.get("device", {})))
     drive, simulated = slices.sizes(device) or (SPAN, SPAN)
+    unit = generator.get("unit", BS)
     if "span" in workload:
-        span = _size("span", workload["span"]) * simulated // drive
+        fits = workload.get("addresses", "refuse") != "refuse"
+        span = _checked(workload["span"], unit, None if fits else drive) * simulated // drive
     else:
-        in_use = study.get("run", {}).get("in_use", 1)
-        share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
-        # What is wrong with the share the simulator says.
-        span = int(simulated * min(max(share, 0.0), 1.0))
-    unit = _size("bs", generator["unit"])
-    fitted = generator | {"span": max(span // unit, 1) * unit}
+        span = int(simulated * _share(study.get("run", {}).get("in_use", 1)))
+    fitted = generator | {"span": _whole(span, unit)}
     study["workload"] = {key: value for key, value in workload.items() if key != "span"} | {"generator": fitted}
+
+
+def _checked(given: object, unit: object, most: int | None = None) -> int:
+    """The bytes of a given span: at least one request, and at most the device."""
+    span = _size("span", given)
+    if span < _request(unit):
+        raise UserError(f"workload.span = {given}: must be at least one request, {units.size(_request(unit))}.")
+    if most is not None and span > most:
+        raise UserError(
+            f"workload.span = {given}: must be at most the capacity, {units.size(most)}. Give a larger one "
+            "(--capacity), or fold the addresses (--addresses wrap)."
+        )
+    return span
+
+
+def _whole(span: int, unit: object) -> int:
+    """A span in whole requests, at least one."""
+    return max(span // _request(unit), 1) * _request(unit)
+
+
+def _request(unit: object) -> int:
+    """Bytes of a request; what is wrong with them the simulator says."""
+    return max(_size("bs", unit), 1)
+
+
+def _share(in_use: float | str) -> float:
+    """The share in use, from 0 to 1; what is wrong with a number the simulator says."""
+    try:
+        share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
+    except UserError as error:
+        raise UserError(f"run.in_use = {in_use}: {error}.") from None
+    return min(max(share, 0.0), 1.0)
 
 
 def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
@@ -97,7 +126,6 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         job = fio_job.load(str(choice))
         return Shape(job.generator, job.host, job.run, _span(options) or job.generator.get("span"))
     if not isinstance(choice, str) or choice.removeprefix("preset:") not in _PATTERNS:
-        _refuse(options, ("bs", "write_share", "theta"), f"only workloads in one line ({', '.join(NAMES)}) take it")
         return None
     if trace_files(choice):
         raise UserError(ambiguous(choice))
@@ -121,6 +149,11 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         {"precondition": "steady" if random_writes else "fill"},
         _span(options),
     )
+
+
+def refuse(options: Mapping[str, Any]) -> None:
+    """Raise a `UserError` for an option that shapes a workload in one line, which this is not."""
+    _refuse(options, ("bs", "write_share", "theta"), f"only workloads in one line ({', '.join(NAMES)}) take it")
 
 
 def _span(options: Mapping[str, Any]) -> int | None:

@@ -145,11 +145,7 @@ class Plan:
             raise UserError(f"--vary {axis.key}: {key} is what a layer is called. Give several layers (--ftl) instead.")
         layers = [entry for entry in self.study["ftl"] if study.is_of(owner, entry)]
         if not layers:
-            names = ", ".join(dict.fromkeys(name for entry in self.study["ftl"] for name in study.parts(entry["name"])))
-            raise UserError(
-                f"--vary {axis.key}: {owner} is neither one of the translation layers compared ({names}) "
-                f"nor one of the sections {', '.join(study.SECTIONS)}."
-            )
+            raise study.no_owner(f"--vary {axis.key}", owner, self.study["ftl"])
         if not any(_takes(entry, axis.key) for entry in layers):
             raise UserError(f"--vary {axis.key}: every {owner} here sets {key} itself. Leave it out there, or here.")
 
