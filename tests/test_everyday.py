@@ -1,6 +1,8 @@
 """What people type: everyday units and names, workloads in one line, the line that was meant."""
 
 import io
+import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 import ftlkit as fk
-from conftest import Call
+from conftest import LONG, Call
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
@@ -60,9 +62,18 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
             "ftlkit compare fin1 --capacity 64MIB --ftl dftl:cmt=4KiB",
         ),
         ("compare randwrite --in-use 80", "ftlkit compare randwrite --in-use 80%"),
-        ("compare randwrite --no-report", "ftlkit compare randwrite --report FILE.html"),
-        ("compare randwrite --no-report p.html", "ftlkit compare randwrite --report p.html"),
+        ("compare randwrite --reprt", "ftlkit compare randwrite --report FILE.html"),
+        ("compare randwrite --reprt p.html", "ftlkit compare randwrite --report p.html"),
         ("compare fin1 --verfy --ftl page", "ftlkit compare fin1 --verify --ftl page"),
+        ("compare fin1 --set device.spares=0.1", "ftlkit compare fin1 --set device.spare=0.1"),
+        ("sweep fin1 --vary run.in_us=0.5,1", "ftlkit sweep fin1 --vary run.in_use=0.5,1"),
+        ("compare fin1 --set devce.spare=0.1", "ftlkit compare fin1 --set device.spare=0.1"),
+        ("compare fin1 --set mapping_unit=64k", "ftlkit compare fin1 --set device.mapping_unit=64k"),
+        ("compare zipff --bs 16k", "ftlkit compare zipf --bs 16k"),
+        ("compare zipf --flt page", "ftlkit compare zipf --ftl page"),
+        ("compare randrw --read-share 70%", "ftlkit compare --help"),
+        ("compare randrw --no-report", "ftlkit compare --help"),
+        ("curve cache zipf --in-use 80%", "ftlkit curve cache --help"),
     ],
     ids=lambda text: text.split()[-1],
 )
@@ -73,6 +84,51 @@ def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call
 
 def test_an_option_of_other_commands_is_not_taken_for_another(call: Call) -> None:
     assert "--theta x" not in call("curve", "cache", "fin1", "--threads", "x", exits=2).stderr
+
+
+GOOD = (
+    "compare zipf --ftl page,dftl --requests 200 --capacity 64m --set dftl.cmt=64KiB --set host.loop=open",
+    "compare randrw --device slc-small --ftl page --requests 200 --in-use 80% --write-share 30% --set run.verify=true",
+    "sweep zipf --ftl page --vary device.spare=0.1,0.2 --requests 200 --capacity 64m --no-clock",
+    "curve spare randwrite --requests 200 --capacity 64m --spares 0.1,0.2",
+    "curve depth zipf --requests 200 --capacity 64m --depths 1,4 --span 32m --theta 0.9",
+    "trace info randrw --bs 8k --write-share 30% --requests 200",
+    "devices 7450-like",
+    "workloads zipf",
+)
+"""Lines that are mistyped below: a letter left out, doubled, swapped with the next or replaced."""
+
+
+def mistyped() -> list[tuple[str, str]]:
+    """All lines with one mistake each, or some of them, beside those that were meant."""
+    rng = random.Random(7)  # noqa: S311 - a test's numbers
+    made = set()
+    for line in GOOD:
+        for word in re.finditer(r"[A-Za-z_]{3,}", line):
+            at = rng.randrange(word.start() + 1, word.end() - 1)
+            start, here, after, end = line[:at], line[at], line[at + 1], line[at + 2 :]
+            letters = (after, here + here + after, after + here, rng.choice("aeioxst") + after)
+            made |= {(f"{start}{other}{end}", line) for other in letters}
+    every = sorted(pair for pair in made if pair[0] not in GOOD)
+    return every if LONG else rng.sample(every, 20)
+
+
+@pytest.mark.parametrize(("typed", "good"), mistyped())
+def test_a_line_to_try_is_accepted(typed: str, good: str, call: Call) -> None:
+    *_, last = call(*typed.split(), exits=2).stderr.splitlines()
+    if last.startswith("Try: ") and not last.endswith(" --help"):
+        meant = last.removeprefix("Try: ftlkit ")
+        call(*meant.split())
+        assert meant == good
+
+
+def test_an_option_of_other_commands_is_told_with_them(call: Call) -> None:
+    told = call("compare", "zipf", "--goal", "life", exits=2).stderr
+    assert "No such option: --goal here. Commands that have it: advise\n" in told
+
+
+def test_no_percent_is_guessed_of_a_percentage(call: Call) -> None:
+    assert "Did you mean" not in call("compare", "zipf", "--in-use", "180%", exits=2).stderr
 
 
 @pytest.mark.parametrize("command", [("trace", "info"), ("compare", "--ftl", "page")], ids=lambda words: words[0])

@@ -3,7 +3,7 @@
 import difflib
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,11 @@ _NOTHING: Mapping[str, str] = {}
 _ALIKE = 0.5
 """How like a typed word must be to what was meant, from 0 to 1."""
 
-_ALIKE_FLAG = 0.7
-"""The same of options, of which there are few: `--threads` is no `--theta`."""
-
 _LARGE = {"--requests", "--skip", "--operations", "--interval", "--after"}
 """Counts that are usually thousands."""
+
+_ALIKE_FLAGS = 0.8
+"""The same of options: `--read-share` is no `--write-share`."""
 
 
 def joined(arguments: list[str], parameters: Sequence[Any]) -> list[str]:
@@ -105,30 +105,55 @@ def _names() -> Iterator[str]:
 
 
 def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTHING) -> str | None:
-    """The command line with the word that was meant in place of the one most like it.
+    """The command line with the word that was meant in place of the wrong one.
 
-    `taken` says what each option takes, which stands behind one that lacks it.
+    The wrong one stands in the error before what was meant. `taken` says what each option takes,
+    which stands behind one that lacks it.
     """
     found = _MEANT.search(error)
     if found is None:
         return None
     meant = [word.rstrip(".,;") for word in (found["word"] or found["options"]).split(", ")]
-    words = [(place, word) for place, argument in enumerate(typed) for word in _WORD.finditer(argument)]
     # A flag is no value, and a value no flag.
     pairs = [
-        (_likeness(word[0], other), place, word, other)
+        (_likeness(word, other), place, start, word, other)
         for other in meant
-        for place, word in words
-        if word[0].startswith("--") == other.startswith("--")
+        for place, argument in enumerate(typed)
+        for start, word in _words(argument)
+        if word.startswith("--") == other.startswith("--") and _is_told(word, error[: found.start()])
     ]
-    likeness, place, word, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, None, ""))
-    if word is None or likeness < (_ALIKE_FLAG if other.startswith("--") else _ALIKE) or word[0] == other:
+    likeness, place, start, word, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, 0, "", ""))
+    if likeness < (_ALIKE_FLAGS if other.startswith("--") else _ALIKE) or word == other:
         return None
     argument, behind = typed[place], typed[place + 1 :]
     lacks_value = other in taken and "=" not in argument and (not behind or behind[0].startswith("-"))
     value = [taken[other]] if lacks_value else []
-    line = [*typed[:place], f"{argument[: word.start()]}{other}{argument[word.end() :]}", *value, *behind]
+    line = [*typed[:place], f"{argument[:start]}{other}{argument[start + len(word) :]}", *value, *behind]
     return f"ftlkit {shlex.join(line)}"
+
+
+def _words(argument: str) -> Iterator[tuple[int, str]]:
+    """The words of an argument and where they begin; `device.spare`, and both its parts."""
+    for found in _WORD.finditer(argument):
+        owner, dot, key = found[0].rpartition(".")
+        yield found.start(), found[0]
+        if dot:
+            yield from ((found.start(), owner), (found.start() + len(owner) + 1, key))
+
+
+def _is_told(word: str, error: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(word)}(?!\w)", error) is not None
+
+
+def near(flag: str, flags: Iterable[str]) -> list[str]:
+    """The options that a mistyped one may mean, the likest first; never the opposite of it."""
+    alike = {
+        other: _likeness(flag, other)
+        for other in flags
+        if other.startswith("--") and other.startswith("--no-") == flag.startswith("--no-")
+    }
+    close = [other for other in alike if alike[other] >= _ALIKE_FLAGS or other.startswith(flag)]
+    return sorted(close, key=lambda other: -alike[other])
 
 
 def in_one_pattern(error: str, typed: Sequence[str]) -> str | None:
@@ -156,4 +181,10 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def _likeness(word: str, meant: str) -> float:
-    return difflib.SequenceMatcher(None, word.lstrip("-").casefold(), meant.lstrip("-").casefold()).ratio()
+    one, other = (text.lstrip("-").casefold() for text in (word, meant))
+    # Of a short word, two swapped letters are much.
+    return (
+        _ALIKE_FLAGS
+        if sorted(one) == sorted(other) and one != other
+        else difflib.SequenceMatcher(None, one, other).ratio()
+    )

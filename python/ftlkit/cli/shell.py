@@ -29,7 +29,7 @@ from ftlkit._native import FtlBug, UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, write
-from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined, refuse_empty
+from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined, near, refuse_empty
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -171,7 +171,8 @@ class Shell(Group):
         except UsageError as error:
             path = error.ctx.command_path.split(" ")[1:] if error.ctx is not None else []
             help_line = " ".join(["ftlkit", *path, "--help"])
-            _end(_with_correction(error.format_message(), ctx.meta["typed"], help_line, error.ctx), USER_ERROR)
+            message = _no_option(error) if hasattr(error, "possibilities") else error.format_message()
+            _end(_with_correction(message, ctx.meta["typed"], help_line, error.ctx), USER_ERROR)
         except FtlBug as error:
             _end(f"Bug: {error}. {REPORT_IT}", BUG)
         except Interrupted:
@@ -184,6 +185,24 @@ class Shell(Group):
             if type(error).__name__ != "PanicException":
                 raise
             _end(f"Bug: the simulator panicked: {error}. {REPORT_IT}", BUG)
+
+
+def _no_option(error: Any) -> str:  # noqa: ANN401 - its class differs by version of typer
+    """An unknown option: the commands that have it, or the options of its command like it."""
+    message = f"No such option: {error.option_name}"
+    root = error.ctx.find_root().command
+    if having := [path for path, flags in _flags(root, "") if error.option_name in flags]:
+        return f"{message} here. Commands that have it: {', '.join(having)}"
+    own = near(error.option_name, [flag for _, flags in _flags(error.ctx.command, "") for flag in flags])
+    return f"{message} (Possible options: {', '.join(own)})" if own else message
+
+
+def _flags(command: Any, path: str) -> Iterator[tuple[str, list[str]]]:  # noqa: ANN401 - as declared by typer
+    """The options of a command and of those below it, by their paths."""
+    whole = command.loaded() if isinstance(command, Later) else command
+    yield path, [flag for one in whole.params for flag in (*one.opts, *one.secondary_opts)]
+    for name, below in getattr(whole, "commands", {}).items():
+        yield from _flags(below, f"{path} {name}".lstrip())
 
 
 def _with_correction(error: str, typed: list[str], otherwise: str | None = None, ctx: Any = None) -> str:  # noqa: ANN401 - of the command, as declared by typer
