@@ -122,6 +122,14 @@ def test_a_line_to_try_is_accepted(typed: str, good: str, call: Call) -> None:
         assert meant == good
 
 
+def test_a_verified_run_says_what_was_checked(call: Call) -> None:
+    reads = fk.compare("randrw", "page", requests=1000, capacity="64m").document["runs"][0]["host_pages_read"]
+    line = ("compare", "randrw", *QUICK)
+    shown = " ".join(call(*line, "--verify").stdout.split())
+    assert f"Verified by the oracle: {reads:,} page reads of the workload" in shown
+    assert "Verified" not in call(*line).stdout
+
+
 def test_an_option_of_other_commands_is_told_with_them(call: Call) -> None:
     told = call("compare", "zipf", "--goal", "life", exits=2).stderr
     assert "No such option: --goal here. Commands that have it: advise\n" in told

@@ -12,7 +12,7 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
-from ftlkit.report.facts import intro
+from ftlkit.report.facts import intro, verified
 from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, classes, columns, ram, responses, wear, wear_columns
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def show(results: Results, console: Console) -> None:
         heading = f"Life at {life.conditions(results.document)}: bytes that the host writes until"
         _section(console, heading, AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
     verdict = results.verdict
-    console.print(units.typed(verdict.headline))
+    console.print("\n".join(map(units.typed, (verdict.headline, *verified(results.document)))))
     said, left = verdict.brief
     for heading, sentences in said:
         console.print(Text(heading, style="bold"))

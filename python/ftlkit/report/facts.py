@@ -105,7 +105,7 @@ def _host(document: Document) -> list[str]:
         f"{_loop(host)}{clockless(document)}",
         preparation(document),
         f"seed {study.get('seed')}",
-        _proved(document),
+        *(verified(document) or ["not checked against the oracle; --verify does so, and takes longer"]),
     ]
     return [*lines, f"ftlkit {document['ftlkit']}"]
 
@@ -237,12 +237,15 @@ def changes(document: Document) -> list[str]:
     return [f"{fact[0].upper()}{fact[1:]}" for fact in facts]
 
 
-def _proved(document: Document) -> str:
-    proofs = [run.get("proved") for run in document["runs"]]
-    if proofs and all(proofs):
-        proved = "; or ".join(dict.fromkeys(str(proof) for proof in proofs))
-        return f"checked against the oracle, which compared every page read with the last one written: {proved}"
-    return "not checked against the oracle; --verify does so, and takes longer"
+def verified(document: Document) -> list[str]:
+    """The sentence on what the oracle has checked, if it has checked every run."""
+    runs = document["runs"]
+    if not runs or not all(run.get("proved") for run in runs):
+        return []
+    reads = several(sum(run["host_pages_read"] for run in runs), "page read")
+    proved = "; or ".join(dict.fromkeys(str(run["proved"]) for run in runs))
+    given = f"{reads} of the workload, and the whole device read back, gave what was written last"
+    return [f"Verified by the oracle: {given} ({proved})."]
 
 
 def _layers(document: Document) -> list[str]:
