@@ -181,13 +181,14 @@ def test_greedy_meets_the_published_numbers(utilisation: float, pages_per_block:
     assert greedy(utilisation, pages_per_block) == pytest.approx(expected, abs=5e-5)
 
 
-def test_spare_under_uniform_writes_is_near_its_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_use", [1, 0.8])
+def test_spare_under_uniform_writes_is_near_its_model(in_use: float, tmp_path: Path) -> None:
     """Above it, by the blocks that a die keeps free."""
-    generator = {"span": "128MiB", "requests": 100_000, "write_share": 1.0, "pattern": "uniform"}
+    generator = {"span": "device", "requests": 100_000, "write_share": 1.0, "pattern": "uniform"}
     options = {
         "workload": {"generator": generator},
         "device": {"preset": "slc-small", "blocks_per_plane": 256},
-        "run": {"precondition": "steady"},
+        "run": {"precondition": "steady", "in_use": in_use},
         "host": {"loop": "closed"},
         "ftl": [{"name": "page"}],
     }
@@ -220,7 +221,21 @@ def test_the_page_of_a_curve_holds_it(call: Call, tmp_path: Path) -> None:
     assert "Che" in html
     rows = json.loads(html.partition('id="spec-curve">')[2].partition("</script>")[0])["datasets"]
     assert {row["line"] for data in rows.values() for row in data} == {"one pass, every page", "Che's approximation"}
-    result = call("curve", "spare", "fin1", "--requests", 500, "--addresses", "dense", "--spares", "0.1,0.2")
+    result = call(
+        "curve",
+        "spare",
+        "fin1",
+        "--requests",
+        500,
+        "--addresses",
+        "dense",
+        "--spares",
+        "0.1,0.2",
+        "--precondition",
+        "fill",
+        "--in-use",
+        "80%",
+    )
     assert "uniform, greedy" in result.stdout
 
 

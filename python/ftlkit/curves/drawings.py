@@ -96,7 +96,7 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
             *([f"{sliced(*parts)}."] if (parts := [part for point in points if (part := point.slice_bytes)]) else []),
-            f"Beside it, no model of this workload: {model}, single pages of a full device that keeps no block free.",
+            f"Beside it, no model of this workload: {model}, single pages of the share in use, no block kept free.",
         ],
         spares.KEY,
         [Chart(metric, rows)],

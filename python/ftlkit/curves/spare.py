@@ -38,15 +38,17 @@ def measured(done: Sweep) -> list[Measured]:
     for group in groups(done.rows):
         amplification = group.estimate("page_write_amplification")
         if amplification is not None:
-            device = json.loads(group.rows[0]["document"])["device"]
+            document = json.loads(group.rows[0]["document"])
+            device = document["device"]
             part = device.get("slice_bytes")
             has_clock = any(row["simulated_ns"] is not None for row in group.rows)
             spare = group.varied[KEY]
-            points.append(Measured(group.label, spare, amplification, _model(device), part, has_clock))
+            points.append(Measured(group.label, spare, amplification, _model(document), part, has_clock))
     if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
     return points
 
 
-def _model(device: Json) -> float:
-    return greedy(device["logical_bytes"] / device["physical_bytes"], device["geometry"]["pages_per_block"])
+def _model(document: Json) -> float:
+    device, in_use = document["device"], document["study"].get("run", {}).get("in_use") or 1
+    return greedy(in_use * device["logical_bytes"] / device["physical_bytes"], device["geometry"]["pages_per_block"])
