@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sample
+from advice import with_columns
 from ftlkit.advice import choice, conditions, life
 from ftlkit.advice.answer import _meaning
 from ftlkit.advice.commands import question
@@ -96,7 +97,8 @@ def test_the_endurance_is_told_with_where_it_comes_from() -> None:
 
 
 def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace: str) -> None:
-    stacks = [run(f"treeftl:ram={size}MiB", ram_bytes=size << 20, write_amplification=0.38) for size in (13, 26)]
+    columns = {"write_amplification": 0.38, "mapping_hit_ratio": 0.9}
+    stacks = [run(f"treeftl:ram={size}MiB", ram_bytes=size << 20, **columns) for size in (13, 26)]
     result = wide(rungs=[Rung(133_333, tried={stack.stack: stack for stack in stacks})])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for text in conditions.in_ram(Query(trace), result, stacks[1])]
     assert told == [
@@ -105,6 +107,8 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
         "A power cut loses unflushed data in RAM of treeftl.",
     ]
     assert conditions.in_ram(Query(trace), result, stacks[0]) == told[1:], "more was tried"
+    full = with_columns(stacks[1], mapping_hit_ratio=0.9996)
+    assert conditions.in_ram(Query(trace), result, full) == told[1:], "a larger cache buys nothing"
     assert conditions.in_ram(Query(trace, ram_bytes=26 << 20), result, stacks[1]) == told[1:], "it was asked for"
     page = run("page", ram_bytes=1 << 20, write_amplification=1.0)
     result.rungs[0].tried["page"] = page

@@ -273,6 +273,25 @@ def test_a_row_of_the_table_with_a_lower_figure_is_advised_whatever_the_search_f
     assert said(told, f"{best} won the search ")
 
 
+@pytest.mark.parametrize(("lead", "is_tie"), [(1.03, True), (1.08, False)])
+@pytest.mark.parametrize("also", ["", " won the search and"])
+def test_more_ram_has_to_win_by_more_than_the_noise_of_one_seed(
+    whole: Answer, lead: float, also: str, *, is_tie: bool
+) -> None:
+    best, other = with_a_rival(whole, lead, ram_bytes=2 * (whole.advised.measured.mean("ram_bytes") or 0))
+    result, whole.result.seeds = whole.result, 1
+    kept = {best, other}
+    result.finalists = {
+        stack: replace(run, rows=run.rows[:1]) for stack, run in result.finalists.items() if stack in kept
+    }
+    searched_as(whole, other, best, 1 / lead if also else 1.01)
+    told = again(whole)
+    assert told.advised.stack == (best if is_tie else other)
+    tie = said(told, f"{other}{also} ties with it on the held-out part: mean response ")
+    assert bool(tie) == is_tie
+    assert not is_tie or units.typed(tie).endswith(f" 2.91 % faster than {best}.")
+
+
 @pytest.mark.parametrize("factor", [1.0, 3.49])
 def test_what_is_worse_on_the_held_out_part_with_more_ram_is_not_advised(whole: Answer, factor: float) -> None:
     best, other = with_a_rival(whole, 1.002, ram_bytes=(whole.advised.measured.mean("ram_bytes") or 0) / 2)

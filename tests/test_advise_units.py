@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import ftlkit as fk
-from advice import sought
+from advice import sought, with_columns
 from conftest import LONG
 from ftlkit import study
 from ftlkit._native import UserError
@@ -100,6 +100,11 @@ def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
     mine = qlc.advised.measured
     (own,) = [sentence for sentence in told if sentence.startswith("The device maps 16 KiB at a time.")]
     assert re.search(r"grows by 2[0-9.]+ MiB per TB of the drive; here it has 67.1 MB", own) or LONG, own
+    whole_map = with_columns(mine, mapping_hit_ratio=1.0)
+    assert sentences(qlc.query, qlc.result, whole_map)[0].endswith(
+        "must grow with the data to do so on a larger drive."
+    )
+    assert own.endswith("buffers of what waits to be programmed.")
     for size, unit in (("32 KiB", 32_768), ("8 KiB", 8_192)):
         (other,) = [sentence for sentence in told if sentence.startswith(f"Units of {size} would take ")]
         (trial,) = [trial for trial in qlc.result.units if trial.unit_bytes == unit]

@@ -170,9 +170,9 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     rivals = [measured for measured in candidates.values() if not is_lucky(query.metric, chosen, measured, result)]
     searched = result.last.tried
     refuter = refuting(query.metric, chosen, [measured for measured in better if measured in rivals])
-    best = refuter or chosen
+    best = leader = refuter or chosen
     if is_held_out and query.goal != "ram":
-        best = unbeaten(query, best, list(candidates.values()))
+        best = leader = unbeaten(query, best, list(candidates.values()))
         refuter = None if best is chosen else best
         rivals = [rival for rival in rivals if unbeaten(query, rival, list(candidates.values())) is rival]
         by_response = query.goal == "life"
@@ -180,9 +180,9 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     if is_decided_on_held_out_part(query, result):
         # The held-out figures chose: there was no other choice that they could correct.
         chosen = best
-    if best is not chosen:
+    if best is not chosen or best is not leader:
         better = []
-    is_tied = refuter is not None and is_within_noise(query.metric, chosen, best)
+    is_tied = _is_tie(query, chosen, best) or (refuter is not None and is_within_noise(query.metric, chosen, best))
     is_refuted = refuter is not None and not is_tied
     fronts = {
         metric: {point.stack for point in front(points, metric, NOTHING)}
@@ -208,6 +208,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
         *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
         *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
+        *(_ties(query.metric, leader, best) if leader is not chosen and _is_tie(query, leader, best) else []),
         *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
         *_better(query.metric, best, better, searched if is_held_out else {}),
         *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
@@ -344,14 +345,7 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     if chosen is best:
         return []
     if is_tied:
-        told = phrasing.against(metric, chosen, best, best.stack)
-        return [
-            (
-                f"{chosen.stack} won the search and ties with it on the held-out part: "
-                f"{phrasing.named(metric)} {phrasing.text(metric, chosen)} with "
-                f"{units.size(chosen.mean('ram_bytes'))} of RAM{told and f', {told}'}."
-            )
-        ]
+        return _ties(metric, chosen, best, " won the search and")
     if not is_refuted and query.goal == "life":
         lives = f"{phrasing.named(metric)} {phrasing.text(metric, chosen)}"
         slower = phrasing.against(query.response, chosen, best, best.stack)
@@ -372,6 +366,22 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
     ram = units.size(chosen.mean("ram_bytes"))
     its = f"{phrasing.named(metric)} is {phrasing.text(metric, chosen)} with {ram} of RAM{against and f', {against}'}"
     return [f"{chosen.stack} won the search but lost on held-out requests: there its {its}."]
+
+
+def _is_tie(query: Query, other: Measured, best: Measured) -> bool:
+    """Whether a stack is better by more than nothing with more RAM, but within the noise."""
+    if query.goal in ("ram", "life") or other is best:
+        return False
+    costs = [measured.point([query.metric]).costs[query.metric] for measured in (best, other)]
+    return ratio(*costs) >= NOTHING and is_within_noise(query.metric, other, best)
+
+
+def _ties(metric: str, other: Measured, best: Measured, also: str = "") -> list[str]:
+    """That a stack ties with the advised one, which has less RAM or was better."""
+    told = phrasing.against(metric, other, best, best.stack)
+    ram = units.size(other.mean("ram_bytes"))
+    text = f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM{told and f', {told}'}"
+    return [f"{other.stack}{also} ties with it on the held-out part: {text}."]
 
 
 class _Beside:

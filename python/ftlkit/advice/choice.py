@@ -270,17 +270,17 @@ def thrifty(metric: str, best: Measured, others: Sequence[Measured], searched: M
     """The stack with the least RAM of those about as good as the best: more RAM buys nothing.
 
     About as good are those that cost less than `NOTHING` times as much, and did on the part that
-    was `searched`. One that does not keep up with the arrivals is none of them, unless the best
-    does not either.
+    was `searched`; or at most `NEAR` more on both, here within the noise. One that does not keep up
+    with the arrivals is none of them, unless the best does not either.
     """
-    limit = NOTHING * best.point([metric]).costs[metric]
-    level = [
-        other
-        for other in others
-        if other.point([metric]).costs.get(metric, limit) < limit
-        and searched_ratio(metric, other, best, searched, unknown=NOTHING) < NOTHING
-        and other.is_behind <= best.is_behind
-    ]
+    finalists = {measured.stack: measured for measured in (best, *others)}
+
+    def is_level(other: Measured) -> bool:
+        parts = (finalists, searched)
+        most = max(searched_ratio(metric, other, best, part, unknown=NOTHING) for part in parts)
+        return most < NOTHING or (most <= 1 + NEAR and is_within_noise(metric, other, best))
+
+    level = [other for other in others if is_level(other) and other.is_behind <= best.is_behind]
     order = sorted((best, *level), key=lambda measured: measured.mean("ram_bytes") or 0.0)
     return simplest_first(order, (metric,), lambda measured: measured.point([metric]))[0]
 
@@ -314,7 +314,7 @@ def named_settings(stack: str) -> int:
 def searched_ratio(
     metric: str, one: Measured, other: Measured, searched: Mapping[str, Measured], *, unknown: float
 ) -> float:
-    """What one stack cost over another on the part that was `searched`; `unknown` without both."""
+    """What one stack cost over another on a part, as `searched`; `unknown` without both."""
     pair = [searched[each.stack].point([metric]).costs for each in (one, other) if each.stack in searched]
     if len(pair) < 2 or any(metric not in costs for costs in pair):
         return unknown

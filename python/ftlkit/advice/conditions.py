@@ -29,6 +29,8 @@ _WIDER = 1.1
 """From this ratio of span to device on, the span of a densely placed trace is named."""
 _ALL = 0.95
 """From this share of the most RAM that was tried on, a stack takes all of it."""
+_ALL_HITS = 0.9995
+"""From this share of look-ups on, printed as 100 %, a cache holds all that is asked for."""
 _HARDLY = 0.01
 """Below this share of the blocks so few were erased that collecting was not measured."""
 _OF_A_NEW_DEVICE = {
@@ -100,7 +102,8 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     """What the advised stack keeps in RAM, and whether more than was searched may be better."""
     sentences = []
     ram = best.mean("ram_bytes") or 0.0
-    if query.ram_bytes is None and query.goal != "ram" and ram >= _ALL * _most_ram(result, best.stack):
+    is_most = query.ram_bytes is None and ram >= _ALL * _most_ram(result, best.stack)
+    if is_most and query.goal != "ram" and not caches_all(best):
         better = "faster" if query.metric == query.response and query.keeps_time else "better"
         sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
     lost = lost_in_a_cut(best.stack)
@@ -113,6 +116,11 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
         )
     sentences.append(f"A power cut loses unflushed data in RAM of {' and '.join(lost)}.")
     return sentences
+
+
+def caches_all(stack: Measured) -> bool:
+    """Whether a cache of the map answered all look-ups, so that a larger one would buy nothing."""
+    return (stack.mean("mapping_hit_ratio") or 0.0) >= _ALL_HITS
 
 
 def _most_ram(result: SearchResult, stack: str) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, ranked
+from ftlkit.advice.conditions import caches_all
 from ftlkit.advice.mapping_units import best_first, is_within
 from ftlkit.advice.measure import Measured, ratio
 from ftlkit.advice.query import Query
@@ -85,11 +86,13 @@ def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
     grows = own.per_tb.get(advised.stack)
     if grows is None:
         return []
+    rest = "The rest does not grow: caches, and buffers of what waits to be programmed."
+    if caches_all(advised):
+        rest = "Its cache answers all look-ups here, and must grow with the data to do so on a larger drive."
     return [
         (
             f"The device maps {units.size(own.unit_bytes)} at a time. With that the RAM of {advised.stack} grows by "
-            f"{units.size(grows)} per TB of the drive; here it has {units.written(result.capacity)}. The "
-            "rest does not grow: caches, and buffers of what waits to be programmed."
+            f"{units.size(grows)} per TB of the drive; here it has {units.written(result.capacity)}. {rest}"
         )
     ]
 
