@@ -26,6 +26,8 @@ from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search_result import Rung, SearchResult, is_of
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
+from ftlkit.report.cautions import cautions
+from ftlkit.results.outcome import Outcome
 from ftlkit.results.store import Store
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
@@ -716,3 +718,12 @@ def test_a_stack_is_of_what_was_asked_for_in_whatever_order_its_settings_stand()
     assert not is_of("dftl:cmt=8KiB", "dftl:victim=fifo")
     assert not is_of("faster", "fast")
     assert not is_of("page", "page+fab")
+
+
+def test_what_the_preparation_decides_is_told_as_compare_tells_it(whole: Answer) -> None:
+    finalists, stack = whole.result.finalists, whole.advised.stack
+    filled = json.loads(finalists[stack].rows[0]["document"])
+    filled["precondition_chosen"] |= {"live_pages": 1000, "touched_pages": 300}
+    finalists[stack] = with_columns(finalists[stack], document=json.dumps(filled))
+    (told,) = (sentence for sentence in cautions(Outcome(filled)) if "never touch 70.0" in sentence)
+    assert told in again(whole).cautions

@@ -26,8 +26,8 @@ _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
 """Most unmeasured stacks to name."""
-_OF_THE_TRACE = ("misaligned", "repeated")
-"""Kinds of caution that hold for every run of a trace."""
+_OF_EVERY_RUN = ("misaligned", "repeated", "untouched")
+"""Kinds of caution that hold for every run of a workload, whatever the stack."""
 _NUMBERS = {2: "Two", 3: "Three"}
 """Small numbers at the beginning of a sentence."""
 
@@ -256,7 +256,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         *_of_the_run(best),
         *_prepared(result, best),
     ]
-    sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_THE_TRACE]
+    sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_EVERY_RUN]
     sentences += conditions.of_the_size(query, result, best)
     # Where the device wears in the run, which stack levels it matters.
     if query.goal != "life" and query.ftl is None and best.mean("life_bytes") is not None:
