@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from advice import answer_of
+from ftlkit._native import UserError
 from ftlkit._util.progress import Silent
+from ftlkit._util.units import typed
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import _device, _look_over, search_stacks
+from ftlkit.advice.search import Search
 from ftlkit.results.store import Store
 from ftlkit.study import Options
 from ftlkit.sweeps.local import Local
@@ -42,6 +45,24 @@ def test_a_budget_that_filling_uses_up_says_so_and_what_would_do(tmp_path: Path,
     assert re.search(r"Give about --budget \d+min, or --addresses dense: the workload touches 200 KiB", error), error
     unfilled = replace(query, options=Options(precondition="none"))
     assert Preparing(device, info, unfilled, 1).advice(1.0) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "error"),
+    [
+        (None, r"--trials 2: no stack within 8 KiB of RAM was tried\. --trials \d+ tries every mapping\."),
+        (60.0, r"--budget 60.0 s: too short .*no stack within 8 KiB of RAM had been run"),
+    ],
+)
+def test_mappings_that_were_not_tried_are_not_said_to_need_more_ram(
+    budget_s: float | None, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As page needs more, which runs first in any case."""
+    monkeypatch.setattr(Search, "_try", lambda *_: None)
+    query = Query("fin1", options=Options(requests=600), ram_bytes=8 << 10, trials=2, budget_s=budget_s)
+    with pytest.raises(UserError) as raised:
+        search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local())
+    assert re.match(error, typed(str(raised.value))), raised.value
 
 
 def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import optuna
 
 from ftlkit._native import UserError
+from ftlkit._util import units
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.stacks import mapping
@@ -404,17 +405,30 @@ class Search:
         self._proposer.tell(trial, [point.ram, *(point.costs[metric] for metric in self._objectives)])
 
     def _refuse_little_ram(self, rung: Rung) -> None:
-        """Raise a `UserError` if every candidate takes more RAM than asked for."""
-        if rung.over and not rung.unfinished and not self.result.of(rung) and not self.result.finalists:
+        """Raise a `UserError` if every candidate takes more RAM than asked for, even with the least."""
+        is_open = rung.unfinished or self._are_untried(rung) or self.result.of(rung) or self.result.finalists
+        if rung.over and not is_open:
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
             raise self._query.too_little_ram(stack, least, len(rung.tried))
+
+    def _are_untried(self, rung: Rung) -> bool:
+        """Whether a mapping was not run with the least RAM, which fits by its build."""
+        return not rung.tried.keys() >= {*self._space.least().values()}
 
     def _refuse(self, rung: Rung) -> None:
         """Raise why there is nothing to choose from."""
         self._refuse_little_ram(rung)
-        if rung.unfinished:
+        if rung.unfinished or self._are_untried(rung):
+            most = self._query.ram_bytes
+            within = "" if most is None else f" within {units.typed(units.size(most))} of RAM"
+            if not self._clock.is_running:
+                raise UserError(
+                    f"--trials {self._query.trials}: no stack{within} was tried. "
+                    f"--trials {self.result.survey_trials} tries every mapping."
+                )
             raise self._clock.too_short(
-                f"the workload was looked over, but no stack had been run over its first {rung.requests:,} requests"
+                f"the workload was looked over, but no stack{within} had been run over its first "
+                f"{rung.requests:,} requests"
             )
         raise UserError(next(iter(rung.failed.values()), "no stack could be tried. Name some with --ftl."))
 
