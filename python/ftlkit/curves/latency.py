@@ -88,9 +88,9 @@ class LatencyCurve(Saved):
     def frame(self) -> pl.DataFrame:
         """A row per point: `ftl`, `offered_iops` or `queue_depth`, then means over the seeds.
 
-        Behind each mean stands half of its 95 % interval, null with one seed. Both are null of reads
-        or writes that there are none of. Over load,
-        `is_overloaded` tells which points fell behind their arrivals.
+        Behind each mean stands half of its 95 % interval, null with one seed. Both are null for
+        reads or writes that do not occur. Over load, `is_overloaded` tells which points fell behind
+        their arrivals.
         """
         over = "offered_iops" if self.kind == LOAD else "queue_depth"
         rows = []
