@@ -140,6 +140,13 @@ def test_that_a_curve_is_sampled_is_said(call: Call) -> None:
     assert "sample of" not in call("curve", "cache", *small).stderr
 
 
+@pytest.mark.parametrize(("span", "is_told"), [("64MiB", True), ("1MiB", False)])
+def test_that_pages_were_looked_up_too_seldom_for_the_model_is_said(span: str, call: Call, *, is_told: bool) -> None:
+    """Of uniform look-ups the share of the map hits; from few of them the model has more."""
+    result = call("curve", "cache", "randrw", "--bs", "4k", "--requests", 3_000, "--span", span, "--sizes", "8KiB")
+    assert ("too few to tell popularity" in " ".join(result.stderr.split())) == is_told
+
+
 @pytest.mark.parametrize("precondition", ["none", "fill"])
 @pytest.mark.parametrize("workload", ["fin1", "prxy_0-cold"])
 def test_no_line_exceeds_what_cold_misses_leave(workload: str, precondition: str) -> None:

@@ -23,15 +23,25 @@ BEHIND = "falls behind"
 """In place of response times past saturation."""
 
 
+FEW_LOOK_UPS = 2.0
+"""Below so many look-ups per page, chance repeats pass for popularity in Che's approximation."""
+
+
 def cache(accesses: Accesses, curve: Curve) -> Drawing:
     """Hit ratio over the size of the mapping cache."""
     metric = COLUMNS["mapping_hit_ratio"]
     names = [units.size(size) for size in curve.sizes]
-    how, sampled = "one pass, every page", []
+    how, doubts = "one pass, every page", []
     if curve.share < 1:
         how = f"one pass, {units.share(curve.share)} of the pages (SHARDS)"
         size = f"{units.count(curve.pages)} pages, {units.share(curve.share)} of all (SHARDS)"
-        sampled = [f"The curve is from a sample of {size}; --sample 1 looks at every page."]
+        doubts = [f"The curve is from a sample of {size}; --sample 1 looks at every page."]
+    each = curve.accesses / len(set(accesses.pages))
+    if each < FEW_LOOK_UPS:
+        doubts.append(
+            f"Each page was looked up {units.digits(each)} times on average, too few to tell popularity: Che's "
+            "approximation may be too high."
+        )
     lines = {how: curve.hit_ratios, "Che's approximation": curve.che}
     filled = "every page was written once before, in order" if accesses.filled else "the device was erased before"
     rows = [
@@ -44,7 +54,7 @@ def cache(accesses: Accesses, curve: Curve) -> Drawing:
         [
             f"{units.count(curve.accesses)} look-ups of {units.count(accesses.logical_pages)} logical pages; {filled}.",
             *([f"{sliced(part)}."] if (part := accesses.study["device"].get("slice")) else []),
-            *sampled,
+            *doubts,
             "The cache is dftl's with cmt_policy=lru, 8 B per entry. Garbage collection does not use the cache.",
             "Che's approximation takes look-ups as independent draws; the first of a page misses, as in the workload.",
         ],
