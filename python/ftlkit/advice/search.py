@@ -405,7 +405,7 @@ class Search:
         self._proposer.tell(trial, [point.ram, *(point.costs[metric] for metric in self._objectives)])
 
     def _refuse_little_ram(self, rung: Rung) -> None:
-        """Raise a `UserError` if every candidate takes more RAM than asked for, even with the least."""
+        """Raise a `UserError` if the least of every candidate takes more RAM than asked for."""
         is_open = rung.unfinished or self._are_untried(rung) or self.result.of(rung) or self.result.finalists
         if rung.over and not is_open:
             stack, least = min(rung.over.items(), key=lambda pair: pair[1])
