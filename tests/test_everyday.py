@@ -69,6 +69,8 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
         ("sweep fin1 --vary run.in_us=0.5,1", "ftlkit sweep fin1 --vary run.in_use=0.5,1"),
         ("compare fin1 --set devce.spare=0.1", "ftlkit compare fin1 --set device.spare=0.1"),
         ("compare fin1 --set mapping_unit=64k", "ftlkit compare fin1 --set device.mapping_unit=64k"),
+        ("compare fin1 --ftl page,dftl --set dtl.cmt=4k", "ftlkit compare fin1 --ftl page,dftl --set dftl.cmt=4k"),
+        ("compare zipf --skip 80 --in-use 80", "ftlkit compare zipf --skip 80 --in-use 80%"),
         ("compare zipff --bs 16k", "ftlkit compare zipf --bs 16k"),
         ("compare zipf --flt page", "ftlkit compare zipf --ftl page"),
         ("compare randrw --read-share 70%", "ftlkit compare --help"),

@@ -114,16 +114,18 @@ def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTH
     if found is None:
         return None
     meant = [word.rstrip(".,;") for word in (found["word"] or found["options"]).split(", ")]
-    # A flag is no value, and a value no flag.
+    # A flag is no value, and a value no flag. Of equal values, the one of the option told is wrong.
     pairs = [
-        (_likeness(word, other), place, start, word, other)
+        ((_likeness(word, other), typed[place - 1] == error.partition(" ")[0]), place, start, word, other)
         for other in meant
         for place, argument in enumerate(typed)
         for start, word in _words(argument)
-        if word.startswith("--") == other.startswith("--") and _is_told(word, error[: found.start()])
+        if word.startswith("--") == other.startswith("--") and word != other and _is_told(word, error[: found.start()])
     ]
-    likeness, place, start, word, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, 0, "", ""))
-    if likeness < (_ALIKE_FLAGS if other.startswith("--") else _ALIKE) or word == other:
+    (likeness, _), place, start, word, other = max(
+        pairs, key=lambda pair: pair[0], default=((0.0, False), 0, 0, "", "")
+    )
+    if likeness < (_ALIKE_FLAGS if other.startswith("--") else _ALIKE):
         return None
     argument, behind = typed[place], typed[place + 1 :]
     lacks_value = other in taken and "=" not in argument and (not behind or behind[0].startswith("-"))
