@@ -24,7 +24,7 @@ BEHIND = "falls behind"
 
 
 FEW_LOOK_UPS = 2.0
-"""Below so many look-ups per page, chance repeats pass for popularity in Che's approximation."""
+"""Look-ups per page below which chance repeats pass for popularity in Che's approximation."""
 
 
 def cache(accesses: Accesses, curve: Curve) -> Drawing:

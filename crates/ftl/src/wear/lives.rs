@@ -123,7 +123,7 @@ impl BlockLives {
 mod tests {
     use super::*;
 
-    /// The places of host and collection, of two, when their blocks live for so many erases.
+    /// The places of host and collection, of two, by the erases for which their blocks live.
     fn places(data: u32, collected: u32) -> [usize; 2] {
         let mut lives = BlockLives::none(100);
         let requests = [Purpose::Data, Purpose::Collected].map(AllocRequest::new);
