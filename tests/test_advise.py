@@ -1011,7 +1011,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
         (["--trials", "100000"], ["--trials 100000", "10,000"]),
         (["--seeds", "0"], ["--seeds 0"]),
         (["--seed", f"{2**63 - 2}", "--seeds", "3"], [f"--seed {2**63 - 2}: with 3 seeds", f"at most {2**63 - 3}"]),
-        (["--ftl", ""], ["no translation layer is named"]),
+        (["--ftl", ""], ["--ftl is empty: give NAMES"]),
         (["--ftl", " , "], ["no translation layer is named"]),
         (["--ftl", "dfttl"], ["dfttl", "dftl"]),
         (["--ftl", "treeftl+lru"], ["lru cannot work over treeftl"]),

@@ -79,7 +79,7 @@ def test_without_a_response_there_is_nothing_to_choose_by(call: Call, tmp_path: 
 WORN: dict[str, Any] = {
     "requests": 40_000,
     "precondition": "steady",
-    "settings": ["workload.span=32MiB", "device.endurance=10"],
+    "settings": ["device.preset=slc-small", "device.capacity=auto", "workload.span=32MiB", "device.endurance=10"],
 }
 
 
@@ -624,7 +624,7 @@ def test_nothing_is_told_of_a_search_that_had_no_time_to_begin() -> None:
         (["--ftl", "page,dftl:cmt=foo"], "dftl.cmt = foo: not a number"),
         (["--ftl", "page,treeftl+lru"], "lru cannot work over treeftl"),
         (["--set", "nosuch.key=3"], "nosuch is no section of a study. Give a key of device"),
-        (["--budget", ""], "--budget : is no duration"),
+        (["--budget", ""], "--budget is empty: give TIME"),
     ],
 )
 def test_what_does_not_exist_is_refused_at_once(given: list[str], message: str, call: Call) -> None:

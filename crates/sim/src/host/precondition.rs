@@ -5,11 +5,11 @@
 //! pages over the live pages until write amplification settles, so that it differs by less than 1 %
 //! in two successive windows. A window programs half the physical pages, and overwrites a tenth of
 //! the live ones: where each host page costs many programs, half the physical pages are a moment,
-//! in which write amplification may rise by less than 1 % and go on for long (TreeFTL with 19 KiB
+//! in which write amplification may rise by less than 1 % and go on for long (`treeftl` with 19 KiB
 //! on 1 GiB: 9.5 after 0.6 overwrites of the device, 13 in the end). Small devices overwrite more,
 //! up to half, since a window of few collections meets another by chance. It does not look for that
 //! before the physical pages have been programmed twice over, since the first windows only use up
-//! the spare, and gives up after twenty times and four windows, since some devices never settle;
+//! the spare, and gives up after twenty times and eight windows, since some devices never settle;
 //! the results say which it was. Twenty times as many host pages are enough, too: a
 //! write buffer that holds the whole device programs nothing. *Workload* serves the workload's own
 //! reads and writes once, each as a write of all pages that it touches, in their order and one
@@ -57,7 +57,7 @@ const SETTLE_AFTER: f64 = 2.0;
 /// Physical pages programmed, or host pages written, in multiples of the device, after which it has
 /// to do, if there were as many windows as [`GIVE_UP_WINDOWS`].
 const GIVE_UP_AFTER: f64 = 20.0;
-const GIVE_UP_WINDOWS: u32 = 4;
+const GIVE_UP_WINDOWS: u32 = 8;
 /// How close two successive windows have to be.
 const SETTLED: f64 = 0.01;
 /// Overwrites between two looks at the counts.

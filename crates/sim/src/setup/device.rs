@@ -15,7 +15,6 @@ use random::SeededRng;
 
 use super::keys::{DeviceKeys, DeviceText, Group, Table, names_of};
 use super::presets::{DEFAULT_PRESET, preset};
-use super::scale::exported;
 use super::values::{Capacity, SliceText, Whole};
 use trace::units::{Bytes, Nanoseconds};
 
@@ -539,4 +538,10 @@ fn bad_blocks(blocks: u32, count: u32, seed: u64) -> Vec<Pbn> {
     let mut drawn: Vec<_> = numbers[..count as usize].iter().copied().map(Pbn::new).collect();
     drawn.sort_unstable();
     drawn
+}
+
+/// Pages that the host sees of this many physical ones. The small addend undoes the rounding of,
+/// say, 100 × (1 − 0.1).
+pub(super) fn exported(pages: u64, spare: f64) -> u64 {
+    (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }

@@ -10,7 +10,7 @@
 
 use flash::{Geometry, Shape};
 
-use super::device::Draft;
+use super::device::{Draft, exported};
 use super::presets::DEFAULT_PRESET;
 use super::values::Capacity;
 use crate::error::SimError;
@@ -100,10 +100,4 @@ impl Draft {
         }
         Ok(blocks)
     }
-}
-
-/// Pages that the host sees of this many physical ones. The small addend undoes the rounding of,
-/// say, 100 × (1 − 0.1).
-pub(super) fn exported(pages: u64, spare: f64) -> u64 {
-    (pages as f64 * (1.0 - spare) + 1e-3).floor() as u64
 }

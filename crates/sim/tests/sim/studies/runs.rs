@@ -254,7 +254,8 @@ fn a_steady_device_stays_as_it_is_where_a_host_page_costs_many_programs() {
              precondition = \"steady\"\n[[ftl]]\nname = \"{ftl}\""
         ));
         let run = &results.runs[0];
-        let (before, after) = (run.precondition.expect("prepared").page_write_amplification, run.page_write_amplification);
+        let (before, after) =
+            (run.precondition.expect("prepared").page_write_amplification, run.page_write_amplification);
         assert!((before / after.expect("the host writes") - 1.0).abs() < 0.05, "{ftl}: {before}, then {after:?}");
     }
 }
