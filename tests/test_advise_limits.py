@@ -50,8 +50,8 @@ def test_a_budget_that_filling_uses_up_says_so_and_what_would_do(tmp_path: Path,
 @pytest.mark.parametrize(
     ("budget_s", "error"),
     [
-        (None, r"--trials 2: no stack within 32 KiB of RAM was tried\. --trials \d+ tries every mapping\."),
-        (60.0, r"--budget 60.0 s: too short .*no stack within 32 KiB of RAM had been run"),
+        (None, r"--trials 2: no stack within 8 KiB of RAM was tried\. --trials \d+ tries every mapping\."),
+        (60.0, r"--budget 60.0 s: too short .*no stack within 8 KiB of RAM had been run"),
     ],
 )
 def test_mappings_that_were_not_tried_are_not_said_to_need_more_ram(
@@ -59,7 +59,8 @@ def test_mappings_that_were_not_tried_are_not_said_to_need_more_ram(
 ) -> None:
     """As page needs more, which runs first in any case."""
     monkeypatch.setattr(Search, "_try", lambda *_: None)
-    query = Query("fin1", options=Options(requests=600), ram_bytes=32 << 10, trials=2, budget_s=budget_s)
+    options = Options(requests=600, capacity="auto")
+    query = Query("fin1", "slc-small", options=options, ram_bytes=8 << 10, trials=2, budget_s=budget_s)
     with pytest.raises(UserError) as raised:
         search_stacks(query, Store(tmp_path / "store", create=True, lazily=True), Local())
     assert re.match(error, typed(str(raised.value))), raised.value

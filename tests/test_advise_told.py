@@ -79,7 +79,7 @@ def test_without_a_response_there_is_nothing_to_choose_by(call: Call, tmp_path: 
 WORN: dict[str, Any] = {
     "requests": 40_000,
     "precondition": "steady",
-    "settings": ["device.preset=slc-small", "device.capacity=auto", "workload.span=32MiB", "device.endurance=10"],
+    "settings": ["device.preset=slc-small", "workload.span=32MiB", "device.endurance=10"],
 }
 
 

@@ -216,17 +216,17 @@ SHAPED = ("compare", "sweep", "advise --budget 1s", "curve cache", "curve spare"
 """The commands that take a workload in one line."""
 
 WRONG = {
-    "--bs": ("0", "-4k", "", "1TiB", "1e30"),
-    "--span": ("0", "4095", "-1", "", "1TiB", "1e19", "1e30"),
-    "--write-share": ("-1", "", "1.5", "1e9"),
-    "--theta": ("-1.5", "", "17.5", "1e+300"),
-    "--requests": ("0", "-1", "", "1e30"),
-    "--capacity": ("0", "-1", "", "1e19", "1e30"),
-    "--in-use": ("0", "-1", "", "180%", "1e9"),
-    "--queue-depth": ("0", "-1", "", "70000", "1e30"),
-    "--seed": ("-1", "", "1e30"),
-    "--skip": ("-1", "", "100000000", "1e30"),
-    "--daily-writes": ("0", "-1", "", "1e30"),
+    "--bs": ("0", "-4k", "1TiB", "1e30"),
+    "--span": ("0", "4095", "-1", "1TiB", "1e19", "1e30"),
+    "--write-share": ("-1", "1.5", "1e9"),
+    "--theta": ("-1.5", "17.5", "1e+300"),
+    "--requests": ("0", "-1", "1e30"),
+    "--capacity": ("0", "-1", "1e19", "1e30"),
+    "--in-use": ("0", "-1", "180%", "1e9"),
+    "--queue-depth": ("0", "-1", "70000", "1e30"),
+    "--seed": ("-1", "1e30"),
+    "--skip": ("-1", "100000000", "1e30"),
+    "--daily-writes": ("0", "-1", "1e30"),
 }
 WRONG_LINES = [(command, flag, value) for command in SHAPED for flag, values in WRONG.items() for value in values]
 

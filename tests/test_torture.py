@@ -113,7 +113,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
         (["--ftl", "dtfl"], "dtfl"),
         (["--ftl", "dftl:speed=1"], "dftl has no parameter speed"),
         (["--ftl", "dftl:cmt"], "not KEY=VALUE"),
-        (["--ftl", ""], "no translation layer was named"),
+        (["--ftl", ""], "--ftl is empty: give NAMES"),
         (["--minutes", "0"], "must be above 0"),
         (["--minutes", "nan"], "is no number"),
         (["--seed", "-1"], "seed"),

@@ -153,7 +153,6 @@ def test_tutorials_agree_on_the_order_of_ftls_in_use() -> None:
     assert len(tables) == 3
     for table in tables:
         assert min(table, key=lambda name: table[name]) == "page", table
-        assert "fast" not in table or max(table, key=lambda name: table[name]) == "fast", table
 
 
 def test_the_demo_names_lives_and_warns_of_nothing() -> None:

@@ -310,6 +310,7 @@ def test_dear_writes_behind_cheap_reads_are_told_as_what_they_are(tmp_path: Path
     rows += [f"{(5000 + n) * gap_us},write,{n % 256 * 65536},65536" for n in range(50)]
     (tmp_path / "trace.csv").write_text("\n".join(["time_us,op,offset,length", *rows]))
     options: Any = {"columns": "time:us, op, offset:B, size:B", "capacity": "64MiB", "precondition": "fill"}
+    options["device"] = "slc-small"
     assert re.search(says, fk.compare(tmp_path / "trace.csv", "page,dftl", **options).verdict.headline)
 
 

@@ -31,9 +31,6 @@ const MOST_WHOLE_BYTES: u64 = 1 << 34;
 const LEAST_BYTES: u64 = 1 << 30;
 /// Word lines of each block of a slice, at least.
 const LEAST_WORD_LINES: u32 = 2;
-/// Units of each block of a slice whose blocks are shortened, at least: in shorter ones fewer are
-/// valid when a block is collected, and large mapping units would have fewest of all.
-const LEAST_UNITS_PER_BLOCK: u32 = 96;
 /// Blocks of each plane of a slice whose blocks keep their size, at least.
 const LEAST_BLOCKS: u64 = 128;
 /// Pages have at least that.
@@ -172,13 +169,8 @@ pub(crate) fn shape(whole: Shape, units: u64, word_line: u32) -> Shape {
         return Shape { blocks_per_plane: at_most(blocks, whole.blocks_per_plane), ..whole };
     }
     let of_block = of_plane.div_ceil(u64::from(whole.blocks_per_plane));
-    let lines = of_block.div_ceil(u64::from(word_line)).max(u64::from(least_word_lines(word_line)));
+    let lines = of_block.div_ceil(u64::from(word_line)).max(u64::from(LEAST_WORD_LINES));
     Shape { pages_per_block: at_most(lines * u64::from(word_line), whole.pages_per_block), ..whole }
-}
-
-/// Word lines of this many units in each block of a slice, at least.
-fn least_word_lines(word_line: u32) -> u32 {
-    LEAST_WORD_LINES.max(LEAST_UNITS_PER_BLOCK.div_ceil(word_line))
 }
 
 /// A stack as it is built on a device: on a slice its parameters that are shares get as small a
@@ -285,26 +277,6 @@ impl Growth {
             debug_assert_eq!(structure.name, *name, "a stack lists its structures in one order");
             structure.ram_bytes = (structure.ram_bytes as f64 * ram).round() as u64;
             structure.flash_bytes = (structure.flash_bytes as f64 * flash).round() as u64;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_of_any_size_meet_blocks_of_as_many_units() {
-        for unit_bytes in [4096, 16 << 10, 64 << 10] {
-            let text = DeviceText {
-                preset: Some("qlc-16k-like".into()),
-                mapping_unit: Some(Bytes(unit_bytes)),
-                slice: Some(SliceText::Auto),
-                ..DeviceText::default()
-            };
-            let slice = Draft::of(&text).and_then(|draft| draft.resolve(None, 1)).expect("a slice");
-            let units = slice.geometry.pages_per_block();
-            assert!((96..=128).contains(&units), "{unit_bytes} bytes: {units} units in a block");
         }
     }
 }
