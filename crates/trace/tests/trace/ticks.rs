@@ -179,8 +179,10 @@ fn a_tick_of_nothing_or_of_days_is_refused() {
 #[test]
 fn coarse_completions_are_said_and_spread_before_latencies_go() {
     let ends_ns = |n: u64| 1_000_000 + 45_000 * n;
-    let lines: String =
-        (0..400).map(|n| format!("{}, {}, 1, 4096, {}\n", ends_ns(n) / 1_000_000, 40_000 + n % 7, 4096 * n)).collect();
+    let lines: String = (0..400)
+        .map(|n| format!("{}, {}, 1, 4096, {}\n", ends_ns(n) / 1_000_000, 40_000 + n % 7, 4096 * n))
+        .collect::<Vec<_>>()
+        .concat();
     let read = |tick| {
         let columns = Some("time:ms, latency:ns, op:1=write, size:B, offset:B".parse().unwrap());
         let options = OpenOptions { columns, tick, ..OpenOptions::default() };
