@@ -13,8 +13,8 @@
 //!
 //! Over a page map it can be worse, too, where the host rewrites collected pages next
 //! (`crates/ftl/src/wear/lives.rs`). iozone-80, 20 000 requests, four dies, σ and most erases of a
-//! block: 4.3 and 58, 2.0 and 24 without levelling, 1.6 and 13 with free blocks at random, 1.0 and 6
-//! with the most worn first. Under steady fin1 the order helps: σ 1.42, 1.63, 1.60 and 1.82.
+//! block: 4.3 and 58, 2.0 and 24 without levelling, 1.6 and 13 with free blocks at random, 1.0 and
+//! 6 with the most worn first. Under steady fin1 the order helps: σ 1.42, 1.63, 1.60 and 1.82.
 //!
 //! ## Source
 //! Wang 2013 3.2.1 (dynamic wear levelling); the order of the free pool in its chapter 4.
