@@ -18,7 +18,7 @@ from ftlkit._util import trace_files, units
 from ftlkit.advice.run import heads, volatile
 from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram
-from ftlkit.study import bare_sizes, builder, slices
+from ftlkit.study import Options, bare_sizes, builder, one_line, slices
 from ftlkit.sweeps import values
 
 QUICK = ("--requests", "1k", "--capacity", "64m", "--ftl", "page")
@@ -211,6 +211,15 @@ def test_a_span_that_is_given_holds_with_and_without_a_device() -> None:
     assert "span" not in made["workload"]
     drive, size = slices.sizes(made["device"]) or (0, 0)
     assert made["workload"]["generator"]["span"] == pytest.approx(89.5 * (1 << 30) * size / drive, rel=1e-4)
+
+
+@pytest.mark.parametrize("capacity", [{}, {"capacity": "auto"}], ids=["none", "auto"])
+def test_a_device_without_a_size_is_as_large_as_a_large_span(capacity: Options) -> None:
+    made = study.build("zipf", "page", None, {"span": "3GiB", **capacity})
+    assert made["device"]["capacity"] == made["workload"]["generator"]["span"] == 3 << 30
+    assert study.build("zipf", "page", None, {"span": "64MiB", **capacity})["device"]["capacity"] == one_line.SPAN
+    with pytest.raises(UserError, match=r"^device\.capacity: .* need \d+ physical pages"):
+        fk.check_study(study.build("zipf", "page", None, {"span": "90TiB", "requests": 10, **capacity}))
 
 
 def test_shapes_are_refused_where_they_say_nothing() -> None:

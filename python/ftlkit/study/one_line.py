@@ -75,8 +75,9 @@ def fit(study: Json) -> None:
     generator = workload.get("generator")
     if not isinstance(generator, dict) or generator.get("span") != SPAN_OF_DEVICE:
         return
-    device = study["device"] = slices.chosen(_with_size(study.get("device", {})))
-    drive, simulated = slices.sizes(device) or (SPAN, SPAN)
+    least = max(SPAN, _size("span", workload.get("span", SPAN)))
+    device = study["device"] = slices.chosen(_with_size(study.get("device", {}), least))
+    drive, simulated = slices.sizes(device) or (least, least)
     unit = generator.get("unit", BS)
     if "span" in workload:
         fits = workload.get("addresses", "refuse") != "refuse"
@@ -175,7 +176,7 @@ def _size(option: str, given: object) -> int:
         raise UserError(f"--{option} {given}: {error}.") from None
 
 
-def _with_size(device: Json) -> Json:
-    """A `[device]` table; one without a size gets the usual."""
+def _with_size(device: Json, capacity: int) -> Json:
+    """A `[device]` table; one without a size gets this one, in bytes."""
     is_open = not {"preset", "blocks_per_plane", "capacity"} & device.keys() or device.get("capacity") == "auto"
-    return device | {"capacity": SPAN} if is_open else device
+    return device | {"capacity": capacity} if is_open else device
