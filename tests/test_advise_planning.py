@@ -404,6 +404,19 @@ def test_the_held_out_part_runs_each_family_and_default_or_there_was_not_enough_
     assert len({*names[: len({*names})]}) == len({*names})
 
 
+def test_a_victim_policy_by_age_is_held_out_though_a_prefix_beat_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its gain may show only once the data have been overwritten."""
+
+    def response_ns(stack: str) -> float:
+        return (2_000.0 if Space.is_by_age(stack) else 1_000.0) + len(stack)
+
+    _, result = searched(monkeypatch, Machine(lambda _: 2.0, response_ns), None, 60, defaults=("page",))
+    by_age = {stack for stack in result.tried if Space.is_by_age(stack)}
+    assert {"page:victim=cost-benefit", "page:victim=cat"} & by_age
+    assert by_age & {*result.finalists}
+    assert Space.is_by_age("dftl:cmt=4KiB:victim=cat+lru") > Space.is_by_age("page:victim=fifo+lru")
+
+
 def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be the better one on the held-out part."""
 

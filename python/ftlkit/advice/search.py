@@ -571,12 +571,15 @@ class Search:
         return [stack for stack in dict.fromkeys(order) if self.result.known(stack)]
 
     def _required(self, best: Sequence[str]) -> list[str]:
-        """The best stack of each family, and every default that was run, the best first."""
-        families: dict[str, str] = {}
+        """The best stack of each family, and every default that was run, the best first.
+
+        Of each family it is the best that chooses by age, too, however it did on a prefix.
+        """
+        families: dict[tuple[str, bool], str] = {}
         defaults: dict[str, None] = {}
         # On a longer prefix the order tells more; what did not get there follows.
         for stack in (*best, *(stack for rung in reversed(self.result.rungs) for stack in self._ranking(rung))):
-            families.setdefault(self._space.family(stack), stack)
+            families.setdefault((self._space.family(stack), self._space.is_by_age(stack)), stack)
             if stack in self.result.defaults:
                 defaults[stack] = None
         return list(dict.fromkeys([*families.values(), *defaults]))

@@ -33,6 +33,9 @@ _NEED_AGES = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "s
 Stacks that name one keep it.
 """
 
+_BY_AGE = _NEED_AGES | {("victim", "cost-benefit"), ("victim", "cat")}
+"""Choices by the age of data, which tells little before most data have been overwritten."""
+
 NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks", "knowledge"})
 """Parameters that few devices allow, the second one of two that set the same, and knock-outs.
 
@@ -119,6 +122,12 @@ class Space:
     def family(self, stack: str) -> str:
         """The family of a stack's mapping."""
         return self._families[mapping(stack)]
+
+    @staticmethod
+    def is_by_age(stack: str) -> bool:
+        """Whether a stack chooses victims or classes by age: a short prefix may misjudge it."""
+        settings = {tuple(setting.split("=")) for setting in re.split("[:+]", stack)}
+        return not settings.isdisjoint(_BY_AGE)
 
     def ask(self, chooser: Chooser) -> str:
         """A stack, as on the command line."""
