@@ -175,7 +175,7 @@ def test_a_unit_as_large_as_the_page_is_not_lost_when_keys_are_filled_in() -> No
 def test_a_budget_says_at_once_what_it_cannot_buy_on_a_drive(device: str) -> None:
     query = Query("randwrite", device=device, budget_s=2.0)
     sliced = dict(fk.check_study(query.document())["device"])
-    assert sliced["slice"] < sliced["capacity"] / 100
+    assert sliced["slice"] < sliced["capacity"] / 50
     (told,) = re.findall(
         r"In 2.00 s not every mapping may be tried, .*: about --budget (\d+)min tries all",
         Preparing(sliced, {}, query, 1).missing() or "",

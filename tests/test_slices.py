@@ -12,6 +12,7 @@ import ftlkit as fk
 from conftest import Call
 from ftlkit import study
 from ftlkit._util import Json
+from ftlkit._util.sizes import quantity
 from ftlkit.advice.footprints import TB, one_request, ram_per_tb, with_unit
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.query import Query
@@ -211,12 +212,33 @@ def test_write_amplification_at_each_spare_is_that_of_a_full_device() -> None:
     assert amplification[1] < 0.6 * amplification[0]
 
 
-@pytest.mark.parametrize("preset", ["client-like", "sd-card-32g", "qlc-16k-like"])
-def test_slices_do_not_depend_on_the_mapping_unit(preset: str) -> None:
-    sizes = [slices.sizes({"preset": preset, "mapping_unit": unit}) or (0, 0) for unit in ("16KiB", "32KiB")]
-    assert sizes[0][0] == pytest.approx(sizes[1][0], rel=1e-4)
-    assert sizes[0][1] < sizes[0][0] / 10
-    assert sizes[1][1] == pytest.approx(sizes[0][1], rel=0.06)
+_UNITS = [("client-like", "4KiB"), ("client-like", "32KiB"), ("7450-like", "4KiB"), ("7450-like", "16KiB")]
+_UNITS += [("qlc-16k-like", unit) for unit in ("4KiB", "16KiB", "64KiB")]
+
+
+@pytest.mark.parametrize(("preset", "unit"), _UNITS, ids=[" ".join(case) for case in _UNITS])
+def test_blocks_of_a_slice_have_enough_units_whatever_their_size(preset: str, unit: str) -> None:
+    device = {"preset": preset, "mapping_unit": unit, "slice": "auto"}
+    asked = {"device": device, "workload": _LEAST, "run": {"precondition": "none"}, "ftl": study.named("page")}
+    document: Json = dict(fk.run_study(asked).document)
+    told = document["device"]
+    utilisation, units = told["logical_bytes"] / told["physical_bytes"], told["geometry"]["pages_per_block"]
+    assert greedy(utilisation, units) == pytest.approx(greedy(utilisation, 1 << 14), rel=0.05)
+    assert told["slice_bytes"] / quantity("size", "unit", unit) < 3e6, "it costs no more than one of small units"
+
+
+def test_write_amplification_of_a_slice_is_that_of_the_drive_for_every_unit() -> None:
+    few = {"channels": 1, "dies_per_channel": 1, "blocks_per_plane": 2048, "pages_per_block": 400}
+    drive = {"preset": "qlc-16k-like", "spare": 0.12} | few
+
+    def amplification(device: Json) -> float:
+        asked = {"device": device, "workload": _LEAST, "run": {"precondition": "steady"}, "ftl": study.named("page")}
+        run: Json = dict(fk.run_study(asked).document["runs"][0])
+        return float(run["precondition"]["page_write_amplification"])
+
+    whole = amplification(drive | {"mapping_unit": "64KiB"})
+    for unit in ("4KiB", "16KiB", "64KiB"):
+        assert amplification(drive | {"mapping_unit": unit, "slice": "auto"}) == pytest.approx(whole, rel=0.06)
 
 
 def test_advice_on_mapping_units_asks_slices_as_runs_have_them() -> None:
@@ -226,7 +248,8 @@ def test_advice_on_mapping_units_asks_slices_as_runs_have_them() -> None:
         assert per_tb == pytest.approx(4 * TB / unit, rel=1e-3)
         settings = [f"device.mapping_unit={unit}B"]
         run = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000, "settings": settings}))
-        assert run["device"]["slice"] == pytest.approx(own["slice"], rel=1e-3)
+        _, simulated = slices.sizes(with_unit(own, unit)) or (0, 0)
+        assert run["device"]["slice"] == pytest.approx(simulated, rel=1e-3)
 
 
 def test_slice_of_own_size_stays_with_other_units() -> None:
