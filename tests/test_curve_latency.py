@@ -11,8 +11,8 @@ import pytest
 
 import ftlkit as fk
 from conftest import Call
-from ftlkit._util import units
-from ftlkit.curves import knees, service
+from ftlkit._util import Json, units
+from ftlkit.curves import drawings, knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
 from ftlkit.sweeps.local import Local
@@ -88,6 +88,25 @@ def test_the_lowest_default_load_has_the_responses_of_an_idle_device() -> None:
     rows = curve.frame.to_dicts()
     assert rows[0]["offered_iops"] <= max(row["iops"] for row in rows) / 50
     assert rows[0]["read_p99_ns"] == pytest.approx(rows[0]["read_p50_ns"], rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("device", "served", "is_told"),
+    [
+        pytest.param({"preset": "7450-like"}, 900, True, id="stops for reads"),
+        pytest.param({"preset": "7450-like", "suspend": "off"}, 900, False, id="stops for nothing"),
+        pytest.param({}, 900, False, id="default device"),
+        pytest.param({"preset": "7450-like"}, 700, False, id="sustained"),
+    ],
+)
+def test_arrivals_that_sustain_less_than_a_closed_loop_are_explained(
+    device: Json, served: float, *, is_told: bool
+) -> None:
+    points = [point("page", 400, 1_000), point("page", 800, 9e9, behind=True)]
+    study: Json = {"workload": {"preset": "fin1"}, "device": device}
+    capacity = service.Capacity(100, {"page": served})
+    drawn = drawings.latency("load", study, points, capacity, facts=[], verdict=[], cautions=[])
+    assert ("Arrivals sustain less" in drawn.notes[-1]) is is_told
 
 
 def test_layers_that_are_level_are_not_ranked() -> None:
