@@ -290,7 +290,7 @@ def test_parameters_are_set_by_the_stack_and_checked() -> None:
     with pytest.raises(fk.UserError, match="full"):
         fk.compare("fin1", "tunable:window=3:victim=fifo", requests=20, addresses="wrap", capacity="16MiB")
     assert set(seen) == {(3, False, "fifo")}
-    with pytest.raises(fk.UserError, match="must be one of greedy, fifo"):
+    with pytest.raises(fk.UserError, match="choose from greedy, fifo"):
         fk.compare("fin1", "tunable:victim=lru", requests=20)
 
 

@@ -7,7 +7,8 @@
 //! Numbers may have a fraction, an exponent and `_` between digits. The arithmetic is exact: what
 //! is no whole number of bytes, things or nanoseconds is an error, not a rounding.
 //!
-//! It knows no keys and no limits: those are the caller's.
+//! It knows no keys and no limits: those are the caller's. Of the caller's names it finds the one
+//! that was meant ([`choose_from`]).
 
 /// Units of size and the bytes of each.
 pub const SIZES: [(&str, u64); 9] = [
@@ -166,6 +167,25 @@ fn exact(number: &str, factor: u64) -> Result<u64, String> {
         return Err("not a whole number".to_owned());
     }
     u64::try_from(product / scale).map_err(|_| large.to_owned())
+}
+
+/// How near the nearest of the known names must be to be taken for what was meant.
+const NEAR: f64 = 0.6;
+
+/// Of names the one that is most like `name`, the first of several, and how like it is, 0 to 1.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
+    let likeness = known.into_iter().map(|known| (known, strsim::normalized_damerau_levenshtein(name, known)));
+    likeness.reduce(|best, next| if next.1 > best.1 { next } else { best })
+}
+
+/// What to choose from instead of a name that is none of the known ones: `a, b` or `a or b`.
+pub fn choose_from(name: &str, known: &str) -> String {
+    let plain = name.trim_matches('`').to_ascii_lowercase();
+    let all = known.split(", ").flat_map(|names| names.split(" or "));
+    match nearest(&plain, all).filter(|(_, likeness)| *likeness >= NEAR) {
+        Some((nearest, _)) => format!("did you mean {nearest}? Choose from {known}"),
+        None => format!("choose from {known}"),
+    }
 }
 
 #[cfg(test)]

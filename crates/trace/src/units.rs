@@ -7,6 +7,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+pub use quantity::choose_from;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -302,12 +303,6 @@ pub fn rounded(bytes: u64) -> String {
         Some((power, unit)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << power) as f64),
         None => format!("{bytes} B"),
     }
-}
-
-/// Of names the one that is most like `name`, the first of several, and how like it is, 0 to 1.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(&'a str, f64)> {
-    let likeness = known.into_iter().map(|known| (known, strsim::normalized_damerau_levenshtein(name, known)));
-    likeness.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
 /// A number of things, in words: `1 header line`, `3 header lines`.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use quantity::size_text;
+use quantity::{choose_from, size_text};
 use serde::Serialize;
 
 use crate::api::named::{self, PolicyKind};
@@ -155,10 +155,8 @@ impl Values {
         for key in settings.keys() {
             if !parameters.iter().any(|p| p.name == key) {
                 let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
-                return Err(ConfigError(format!(
-                    "{scheme}.{key}: {scheme} has no parameter {key}; it has {}",
-                    if known.is_empty() { "none".into() } else { known.join(", ") }
-                )));
+                let instead = if known.is_empty() { "it has none".into() } else { choose_from(key, &known.join(", ")) };
+                return Err(ConfigError(format!("{scheme}.{key}: {scheme} has no parameter {key}; {instead}")));
             }
         }
         let mut values = BTreeMap::new();
@@ -254,7 +252,9 @@ fn parse(kind: Kind, text: &str) -> Result<Value, String> {
 
 fn one_of(words: &[&'static str], text: &str) -> Result<Value, String> {
     let word = words.iter().find(|word| word.eq_ignore_ascii_case(text));
-    word.copied().map(Value::Word).ok_or_else(|| format!("must be one of {}", words.join(", ")))
+    word.copied()
+        .map(Value::Word)
+        .ok_or_else(|| format!("there is no {text}; {}", choose_from(text, &words.join(", "))))
 }
 
 fn within<T: PartialOrd + Copy + std::fmt::Display>(value: T, min: T, max: T) -> Result<T, String> {
@@ -350,12 +350,14 @@ mod tests {
             ("delay", "1.5ns", "not a whole number"),
             ("delay", "2ms", "from 0 ns to 1000000 ns"),
             ("delay", "18446744073709551615ms", "64 bits"),
-            ("victim", "lifo", "greedy, fifo"),
+            ("victim", "lru", "there is no lru; choose from greedy, fifo"),
+            ("victim", "Gredy", "there is no Gredy; did you mean greedy? Choose from greedy, fifo"),
             ("share", "NaN", "not a number"),
             ("share", "1.5", "from 0 to 1"),
             ("share", "150%", "from 0 to 1"),
             ("share", "%", "not a number"),
-            ("cmtt", "1", "cmt, victim, delay, share"),
+            ("cmtt", "1", "dftl has no parameter cmtt; did you mean cmt? Choose from cmt, victim, delay, share"),
+            ("x", "1", "dftl has no parameter x; choose from cmt, victim, delay, share"),
         ] {
             let error = check(key, text).expect_err(text).to_string();
             assert!(error.contains(key) && error.contains(part), "{error}");

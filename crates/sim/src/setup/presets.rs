@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use trace::units::choose_from;
 
 use super::document::Document;
 use super::keys::{DeviceKeys, DeviceText};
-use super::words::choose_from;
 use crate::error::SimError;
 
 /// The preset that a study without one starts from.

@@ -1,6 +1,6 @@
 //! What serde says of a wrong value, in the words of the other errors; and which name was meant.
 
-use trace::units::nearest;
+use trace::units::choose_from;
 
 /// The same in our words: `invalid type: string "eight", expected u64 at line 1 column 9` becomes
 /// `must be a whole number, 0 or more, not the text "eight"`. Only the last line is serde's; before
@@ -62,19 +62,6 @@ fn value(found: &str) -> String {
             Some(text) => format!("the text {text}"),
             None => found.split_once('`').map_or(found, |(_, number)| number.trim_end_matches('`')).to_owned(),
         },
-    }
-}
-
-/// How near the nearest of the known names must be to be taken for what was meant.
-const NEAR: f64 = 0.6;
-
-/// What to choose from instead of a name that is none of the known ones: `a, b` or `a or b`.
-pub(crate) fn choose_from(name: &str, known: &str) -> String {
-    let plain = name.trim_matches('`').to_ascii_lowercase();
-    let all = known.split(", ").flat_map(|names| names.split(" or "));
-    match nearest(&plain, all).filter(|(_, likeness)| *likeness >= NEAR) {
-        Some((nearest, _)) => format!("did you mean {nearest}? Choose from {known}"),
-        None => format!("choose from {known}"),
     }
 }
 

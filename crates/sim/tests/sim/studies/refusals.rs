@@ -356,7 +356,10 @@ fn translation_layers() {
         ("", &["ftl: none is given", "page, block, bast, fast"] as &[_]),
         ("[[ftl]]\nname = \"best\"", &["ftl.name", "best", "page, block, bast, fast"]),
         ("[[ftl]]\nlabel = \"x\"", &["ftl", "the key `name` is missing"]),
-        ("[[ftl]]\nname = \"dftl\"\ncmtt = \"64KiB\"", &["dftl.cmtt", "dftl has no parameter", "it has", "cmt"]),
+        (
+            "[[ftl]]\nname = \"dftl\"\ncmtt = \"64KiB\"",
+            &["dftl.cmtt", "dftl has no parameter cmtt", "did you mean cmt?"],
+        ),
         ("[[ftl]]\nname = \"dftl\"\ncmt = \"64KB\"", &["cmt = 64KB", "KiB"]),
         ("[[ftl]]\nname = \"dftl\"\ncmt = \"1B\"", &["cmt", "1B"]),
         ("[[ftl]]\nname = \"dftl\"\ncmt = [1]", &["ftl[0].cmt", "text, a number, true or false"]),

@@ -21,7 +21,6 @@ use std::sync::LazyLock;
 
 pub use self::recipe::{Preset, Published};
 use super::spec::{GeneratorSpec, SpecError};
-use crate::units::nearest;
 
 /// All presets that are listed, in the order of the publications' tables.
 pub fn presets() -> &'static [Preset] {
@@ -51,6 +50,6 @@ pub fn preset(name: &str) -> Result<GeneratorSpec, SpecError> {
     }
     let plain = name.to_lowercase().replace('-', "_");
     let known: Vec<&str> = presets.iter().map(|preset| preset.name).collect();
-    let closest = nearest(&plain, known.iter().copied()).map_or("", |(closest, _)| closest);
+    let closest = quantity::nearest(&plain, known.iter().copied()).map_or("", |(closest, _)| closest);
     Err(SpecError::UnknownPreset { name: name.to_owned(), closest, known })
 }
