@@ -143,7 +143,8 @@ fn touched_pages(survey: &mut Survey, addresses: Addresses, capacity: u32) -> Op
 
 fn check_share(share: f64, precondition: Precondition) -> Result<(), SimError> {
     if !(share > 0.0 && share <= 1.0) {
-        let meant = if (1.0..=100.0).contains(&share) { format!(" Did you mean {share}%?") } else { String::new() };
+        // 1.8 may be 180 %, too.
+        let meant = if share > 2.0 && share <= 100.0 { format!(" Did you mean {share}%?") } else { String::new() };
         return Err(SimError::study(format!(
             "run.in_use = {share}: must be above 0 and at most 1.{meant} It is the share of the capacity that holds data when measuring begins; \
              0.8 is a drive that is 80 % full"

@@ -70,7 +70,9 @@ fn a_share_that_cannot_be_is_refused_with_one_that_can() {
     for (span, run, parts) in [
         (15_000, "in_use = 0.1", &["run.in_use = 0.1", "1523 of the device's 15237", "--in-use 1"][..]),
         (500, "in_use = 0", &["run.in_use = 0", "above 0 and at most 1"]),
-        (500, "in_use = 80", &["run.in_use = 80", "0.8 is a drive that is 80 % full"]),
+        (500, "in_use = 80", &["run.in_use = 80", "Did you mean 80%?", "0.8 is a drive that is 80 % full"]),
+        (500, "in_use = 1.8", &["run.in_use = 1.8: must be above 0 and at most 1. It is the share"]),
+        (500, "in_use = \"180%\"", &["run.in_use = 1.8: must be above 0 and at most 1. It is the share"]),
         (500, "in_use = 0.5\nprecondition = \"none\"", &["run.in_use = 0.5", "\"none\"", "--precondition steady"]),
         (500, "in_use = 0.5\nprecondition = \"workload\"", &["run.in_use = 0.5", "\"workload\""]),
     ] {
