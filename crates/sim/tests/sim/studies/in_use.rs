@@ -109,10 +109,13 @@ fn a_sparse_trace_is_refused_before_terabytes_are_filled() {
         format!("[workload]\ntrace = \"{path}\"\nformat = \"msr\"\n{more}\n[[ftl]]\nname = \"page\"")
     };
     let message = error(&study("")).to_string();
-    for part in ["\"fill\" would write", " s each", "--addresses dense", "--in-use 0.1%", "--in-use 100%"] {
+    let ways_out = ["--in-use 0.1%", "--capacity auto --addresses dense", "--precondition none", "--in-use 100%"];
+    for part in ["\"fill\" would write", " s or more each"].into_iter().chain(ways_out) {
         assert!(message.contains(part), "{part}: {message}");
     }
     assert_eq!(results(&study("addresses = \"dense\"")).runs[0].requests.read, 1000);
+    let message = error(&study("requests = 2\n[device]\npreset = \"7450-like\"")).to_string();
+    assert!(ways_out.iter().all(|part| message.contains(part)), "{message}");
 }
 
 #[test]
