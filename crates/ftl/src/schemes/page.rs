@@ -18,9 +18,9 @@
 //! ## Departures
 //! None of the papers says how dies are striped. Here the unit of striping is the page, dies are
 //! visited channels first, and a die collects its own blocks: victims and their copies stay on one
-//! die. With `streams = hints` the streams share one stream of collected pages: what is new and
-//! what has survived a collection differ more than two hints do, and a stream of its own for the
-//! collected pages of each would keep as many more blocks open.
+//! die. With `streams = hints` the streams share one stream of collected pages by default: what is
+//! new and what has survived a collection differ more than two hints do, and a stream of its own
+//! for the collected pages of each keeps as many more blocks open.
 //!
 //! ## State
 //! RAM: the map, 4 B × logical pages. Flash: the data itself; each page's tag carries its LPN, and
@@ -46,11 +46,12 @@
 //! 1. `reclaim` collects on one die until more than `gc_threshold` blocks are free there; more than
 //!    2 on a device of a single die with spares, where an erase that fails would else leave no
 //!    place for what the next collection moves.
-//! 2. `collect` copies a victim's valid pages to the die's collection stream, or with
-//!    `hint_collection = apart` to the stream of the victim, then erases it. The host does not wait
-//!    for it, but the die is busy with it. A classifier gives each of them a class; one without
-//!    room joins another class rather than open the last free block. With `streams = two-regions`
-//!    the host's pages fill the block that the copies have begun, as in the simulator of Haas 2025.
+//! 2. `collect` copies a victim's valid pages to the die's collection stream, then erases it; with
+//!    `hint_collection = isolated` each of the host's streams has such a stream, with `apart` pages
+//!    stay in theirs. The host does not wait for it, but the die is busy with it. A classifier gives
+//!    each of them a class; one without room joins another class rather than open the last free
+//!    block. With `streams = two-regions` the host's pages fill the block that the copies have
+//!    begun, as in the simulator of Haas 2025.
 //! 3. With `gc = paced` a die has a victim in hand before it is short, and moves some of its pages
 //!    after each page that the host writes there (`pacing.rs`). The last step is `collect`.
 //! 4. With `gc_idle`, `collect_in_idle` collects in idle time what fits into it; with `gc = paced`
@@ -128,11 +129,13 @@ const HINT_STREAMS: Parameter = Parameter {
 
 const HINT_COLLECTION: Parameter = Parameter {
     name: "hint_collection",
-    kind: Kind::Choice { of: &["together", "apart"] },
+    kind: Kind::Choice { of: &["together", "apart", "isolated"] },
     default: "together",
-    meaning: "With streams = hints: whether the collected pages of all streams go to blocks of their own, or those of each stream to the blocks of \
-              what is newly written to it. Together takes an open block on every die, which has to be spared.",
-    source: "ftlkit",
+    meaning: "With streams = hints: where collected pages go. together: those of all streams to blocks of their own (FDP: initially isolated \
+              handles); isolated: those of each stream to blocks of their own (FDP: persistently isolated); apart: those of each stream to the \
+              blocks of what is newly written to it. Together takes an open block more on every die, isolated one more per stream, all of which \
+              have to be spared.",
+    source: "ftlkit, NVMe TP4146",
 };
 
 /// Pure page-level mapping.
@@ -171,7 +174,11 @@ impl PageMapScheme for Page {
             )),
             "hints" => Ok(Streams::Hinted {
                 streams: values.integer("hint_streams") as usize,
-                collects_apart: values.word("hint_collection") == "apart",
+                collection: match values.word("hint_collection") {
+                    "together" => HintCollection::Together,
+                    "isolated" => HintCollection::Isolated,
+                    _ => HintCollection::Apart,
+                },
             }),
             _ => Ok(Streams::Separate),
         }
@@ -182,7 +189,7 @@ impl PageMapScheme for Page {
             values,
             layout,
             &["separate", "two-regions", "shared", "hints"],
-            PURPOSES[MOST_STREAMS - 1..].len(),
+            PURPOSES[MOST_STREAMS - 1..=MOST_STREAMS].len(),
         )
     }
 }
@@ -199,25 +206,43 @@ pub enum Streams {
     Hinted {
         /// Streams that are told apart.
         streams: usize,
-        /// Whether what is collected stays in its stream, instead of sharing one more.
-        collects_apart: bool,
+        /// Where what is collected goes.
+        collection: HintCollection,
     },
 }
 
-/// Streams of what the host writes, and one of what is collected.
-const PURPOSES: [Purpose; MOST_STREAMS + 1] = {
-    let mut purposes = [Purpose::Data; MOST_STREAMS + 1];
-    purposes[MOST_STREAMS] = Purpose::Collected;
+/// Where collected pages of hinted streams go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintCollection {
+    /// All to one stream more.
+    Together,
+    /// Those of each stream to a further stream.
+    Isolated,
+    /// To the stream that they are of.
+    Apart,
+}
+
+/// Streams of what the host writes, and as many of what is collected.
+const PURPOSES: [Purpose; 2 * MOST_STREAMS] = {
+    let mut purposes = [Purpose::Data; 2 * MOST_STREAMS];
+    let mut at = MOST_STREAMS;
+    while at < purposes.len() {
+        purposes[at] = Purpose::Collected;
+        at += 1;
+    }
     purposes
 };
 
 impl StreamPolicy for Streams {
     fn streams(&self) -> &'static [Purpose] {
         match *self {
-            Self::Separate | Self::TwoRegions => &PURPOSES[MOST_STREAMS - 1..],
+            Self::Separate | Self::TwoRegions => &PURPOSES[MOST_STREAMS - 1..=MOST_STREAMS],
             Self::Shared => &PURPOSES[..1],
-            Self::Hinted { streams, collects_apart: true } => &PURPOSES[..streams],
-            Self::Hinted { streams, collects_apart: false } => &PURPOSES[MOST_STREAMS - streams..],
+            Self::Hinted { streams, collection } => match collection {
+                HintCollection::Together => &PURPOSES[MOST_STREAMS - streams..=MOST_STREAMS],
+                HintCollection::Isolated => &PURPOSES[MOST_STREAMS - streams..MOST_STREAMS + streams],
+                HintCollection::Apart => &PURPOSES[..streams],
+            },
         }
     }
 
@@ -255,8 +280,10 @@ impl StreamPolicy for Streams {
     fn collected_stream(&self, from: Stream) -> Stream {
         match *self {
             Self::Separate | Self::TwoRegions => COLLECTED,
-            Self::Shared | Self::Hinted { collects_apart: true, .. } => from,
-            Self::Hinted { streams, collects_apart: false } => streams,
+            Self::Shared | Self::Hinted { collection: HintCollection::Apart, .. } => from,
+            Self::Hinted { streams, collection: HintCollection::Isolated } if from < streams => streams + from,
+            Self::Hinted { collection: HintCollection::Isolated, .. } => from,
+            Self::Hinted { streams, collection: HintCollection::Together } => streams,
         }
     }
 
@@ -265,12 +292,10 @@ impl StreamPolicy for Streams {
     }
 
     fn recovered_stream(&self, tag: &Tag) -> Stream {
-        let is_collected = tag.role == Role::Collected;
-        match *self {
-            Self::Separate | Self::TwoRegions if is_collected => COLLECTED,
-            Self::Hinted { streams, collects_apart: false } if is_collected => streams,
+        let written_to = match *self {
             Self::Separate | Self::TwoRegions | Self::Shared => HOST,
             Self::Hinted { streams, .. } => usize::from(tag.hint).min(streams - 1),
-        }
+        };
+        if tag.role == Role::Collected { self.collected_stream(written_to) } else { written_to }
     }
 }

@@ -50,12 +50,13 @@ fn kinds_in_blocks(flash: &FlashPort<AnyDevice>) -> BTreeMap<u32, BTreeSet<Kind>
     kinds
 }
 
-/// What pages of one block have in common: their hint, collected or not; or else that they are
-/// collected.
+/// What pages of one block have in common: their hint, collected or not; or their hint, and all
+/// collected or none; or else that they are collected.
 fn have_in_common(hint_collection: &str, kinds: &BTreeSet<Kind>) -> bool {
     let hints: BTreeSet<u8> = kinds.iter().map(|&(hint, _)| hint).collect();
     match hint_collection {
         "apart" => hints.len() == 1,
+        "isolated" => kinds.len() == 1,
         _ => {
             kinds.iter().all(|&(_, is_collected)| is_collected)
                 || *kinds == BTreeSet::from([(hints.first().copied().unwrap_or(0), false)])
@@ -65,7 +66,7 @@ fn have_in_common(hint_collection: &str, kinds: &BTreeSet<Kind>) -> bool {
 
 #[test]
 fn streams_stay_apart_through_collections_and_power_cuts() {
-    for hint_collection in ["apart", "together"] {
+    for hint_collection in ["apart", "together", "isolated"] {
         let (mut flash, layout) = device();
         let stack = stack(hint_collection);
         let mut ftl = registry::create(&stack, &layout).expect("fits");
