@@ -29,7 +29,7 @@ def full() -> fk.Results:
     """A run that holds everything that results can hold."""
     return fk.compare(
         "fin1",
-        "page,fast,dftl",
+        "page:streams=hints,fast,dftl",
         device={"dies_per_channel": 2, "bit_errors": "tlc-72l"},
         requests=1_000,
         precondition="fill",
@@ -111,7 +111,7 @@ def test_reads_and_writes_have_their_own_tails(full: fk.Results) -> None:
             assert row[f"{kind}_{key}_ns"] == run["response_ns"][kind][key]
     cells = {(row["label"], row["kind"]): row["cells"] for row in tables.responses(full)}
     assert len(cells) == 3 * 3
-    assert len(cells["page", "reads"]) == len(tables.RESPONSES) == 7
+    assert len(cells[full.labels[0], "reads"]) == len(tables.RESPONSES) == 7
 
 
 def test_frames_have_the_columns_that_are_documented(full: fk.Results) -> None:

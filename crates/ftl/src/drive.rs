@@ -12,7 +12,7 @@ use host::FileEvent;
 
 use crate::api::layout::Layout;
 use crate::api::mapping::{FutureRequest, Mapping, WearQuery};
-use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::report::{Buffered, ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::port::device::Device;
@@ -235,6 +235,11 @@ impl<D: Device> Drive<D> {
     /// those that the device exposes.
     pub fn volatile_pages(&self) -> u32 {
         self.buffered().capacity_pages + self.mapping.exposed_pages()
+    }
+
+    /// What was done for each class of pages; see [`Mapping::class_counts`].
+    pub fn class_counts(&self) -> &[ClassCounts] {
+        self.mapping.class_counts()
     }
 
     /// Numbers of the parts' own, sampled into the time series.

@@ -28,7 +28,7 @@ pub use api::layout::{Layout, Wear};
 pub use api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 pub use api::parameter::AccessDelays;
 pub use api::parameter::{Kind, Parameter, Settings, Values, joined};
-pub use api::report::{Buffered, Footprint, Gauge, RamStructure, Spares};
+pub use api::report::{Buffered, ClassCounts, Footprint, Gauge, RamStructure, Spares};
 pub use api::request::Request;
 pub use api::victim::{Candidate, VictimPolicy};
 pub use api::wear::{Deferred, RelocateOutcome};

@@ -37,8 +37,8 @@ pub use result::{
     BitErrorFacts, ClassLatency, Classes, CoarseTicks, DeviceFacts, EndOfLife, Endurance, Erases, FlashTraceFacts,
     FootprintFacts, Lifetime, LoadFacts, Merges, Misalignment, MountFacts, OperationCount, PreconditionChosen,
     PreconditionFacts, ReadAs, ReadLife, RepeatedRequests, RequestCounts, Responses, Results, RunResult, Series,
-    SpareFacts, SpreadTicks, StoredPages, StructureFacts, TimelineFacts, TraceDevice, TracedNote, TracedOperations,
-    TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
+    SpareFacts, SpreadTicks, StoredPages, StreamFacts, StructureFacts, TimelineFacts, TraceDevice, TracedNote,
+    TracedOperations, TracedRequests, Utilisation, WearMap, WorkloadFacts, schema,
 };
 pub use setup::device::{ClocklessDevice, Device, SimulatedDevice};
 pub use setup::device_keys::pslc_setting;

@@ -119,6 +119,8 @@ pub struct RunResult {
     pub host_pages_written: u64,
     /// Bytes of host writes.
     pub host_written_bytes: u64,
+    /// Bytes of erased blocks, all bits of their cells in use.
+    pub media_erased_bytes: u64,
     /// Share of page reads (of the host, and of the rest of pages that it writes in part) whose
     /// page held no data, never written or trimmed, so that none was read in flash; null without
     /// page reads.
@@ -127,6 +129,9 @@ pub struct RunResult {
     pub write_amplification: Option<f64>,
     /// Pages programmed ÷ pages that host writes touch, as theory and papers count.
     pub page_write_amplification: Option<f64>,
+    /// What was done for each stream of the host, or each class of a classifier, by number; streams
+    /// of collected pages follow. Null where nothing is kept apart.
+    pub streams: Option<Vec<StreamFacts>>,
     /// Flash operations by cause and kind; those that occur.
     pub operations: Vec<OperationCount>,
     /// Time of requests on the controller's RAM and registers, summed; part of responses, but no
@@ -192,6 +197,27 @@ pub struct RequestCounts {
     pub trim: u64,
     /// Flush requests.
     pub flush: u64,
+}
+
+impl From<[u64; 4]> for RequestCounts {
+    fn from([read, write, trim, flush]: [u64; 4]) -> Self {
+        Self { read, write, trim, flush }
+    }
+}
+
+/// What was done for the pages that the host wrote to one stream: one of its hints (a reclaim unit
+/// handle of FDP), or a class of a classifier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StreamFacts {
+    /// Whether its blocks take collected pages alone.
+    pub is_collected: bool,
+    /// Pages that the host wrote to it.
+    pub host_pages: u64,
+    /// Moves of pages that the host had last written to it, by the stream of the host's write that
+    /// needed the room.
+    pub moved_for: Vec<u64>,
+    /// Erased blocks of its own; collected pages may lie in those of another.
+    pub erased_blocks: u64,
 }
 
 /// Operations of one kind done for one cause.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -13,7 +13,19 @@ from ftlkit._util.lookup import several
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.report import life
 from ftlkit.report.facts import intro, verified
-from ftlkit.report.tables import CLASS_COLUMNS, RAM, RESPONSES, classes, columns, ram, responses, wear, wear_columns
+from ftlkit.report.tables import (
+    CLASS_COLUMNS,
+    RAM,
+    RESPONSES,
+    classes,
+    columns,
+    ram,
+    responses,
+    stream_columns,
+    streams,
+    wear,
+    wear_columns,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,22 +45,11 @@ def show(results: Results, console: Console) -> None:
         console.print(units.typed(line))
     if runs:
         console.print(_runs(runs).fitted(console))
-        if times := responses(results):
-            _section(console, "Response times", _chosen(times, "kind", [*RESPONSES], _RESPONSES, RESPONSES))
-        if parts := ram(results):
-            rows = [Row("", row["label"], row["cells"]) for row in parts]
-            _section(console, "RAM: what it is made of", AdaptiveTable(("", "FTL"), [*RAM], rows))
-        if worn := wear(results):
-            rows = [Row("", row["label"], row["cells"]) for row in worn]
-            _section(
-                console,
-                "Wear: erases of a block, and what levelling took",
-                AdaptiveTable(("", "FTL"), [*wear_columns(results).values()], rows),
-            )
+        for heading, sheet in _tables(results):
+            _section(console, heading, sheet)
     if known := life.rows(results):
-        rows = [Row("", row["label"], row["cells"]) for row in known]
         heading = f"Life at {life.conditions(results.document)}: bytes that the host writes until"
-        _section(console, heading, AdaptiveTable(("", "FTL"), [*life.COLUMNS], rows))
+        _section(console, heading, _by_run(known, [*life.COLUMNS]))
     verdict = results.verdict
     console.print("\n".join(map(units.typed, (verdict.headline, *verified(results.document)))))
     said, left = verdict.brief
@@ -60,6 +61,26 @@ def show(results: Results, console: Console) -> None:
         names = {name: name for name in CLASS_COLUMNS}
         sheet = _chosen(latencies, "name", [*CLASS_COLUMNS], _CLASS_COLUMNS, names)
         _section(console, "Waiting and service of flash operations", sheet)
+
+
+def _tables(results: Results) -> Iterator[tuple[str, AdaptiveTable]]:
+    """The tables behind that of results, each with its heading."""
+    if times := responses(results):
+        yield "Response times", _chosen(times, "kind", [*RESPONSES], _RESPONSES, RESPONSES)
+    if parts := ram(results):
+        yield "RAM: what it is made of", _by_run(parts, [*RAM])
+    if kept_apart := streams(results):
+        headings = stream_columns(results)
+        names = {heading: heading for heading in headings}
+        sheet = _chosen(kept_apart, "stream", headings, tuple(headings), names)
+        yield "Streams: pages written, their moves, and for which stream's writes", sheet
+    if worn := wear(results):
+        yield "Wear: erases of a block, and what levelling took", _by_run(worn, [*wear_columns(results).values()])
+
+
+def _by_run(rows: list[Json], headings: list[str]) -> AdaptiveTable:
+    """A table with a row per run."""
+    return AdaptiveTable(("", "FTL"), headings, [Row("", row["label"], row["cells"]) for row in rows])
 
 
 def show_left(left: int, console: Console) -> None:

@@ -49,6 +49,8 @@ def page(results: Outcome) -> str:
         responses=tables.responses(results),
         response_columns=tables.RESPONSES,
         parts_of_responses=tables.parts(results),
+        streams=tables.streams(results),
+        stream_columns=tables.stream_columns(results),
         wear=tables.wear(results),
         wear_columns=tables.wear_columns(results),
         wear_meanings=[METRICS[name].meaning for name in tables.wear_columns(results)],
@@ -76,6 +78,7 @@ def _downs(results: Outcome) -> Json:
     """The tables with a column per run, for narrow screens."""
     return {
         "responses": tables.down(tables.responses(results), [*tables.RESPONSES.values()], "kind"),
+        "streams": tables.down(tables.streams(results), tables.stream_columns(results), "stream"),
         "wear": tables.down(tables.wear(results), [*tables.wear_columns(results).values()]),
         "life": tables.down(life.rows(results), life.COLUMNS),
         "operations": tables.down(tables.operations(results), tables.operation_columns(results), "cause"),

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from ftlkit._util import Json, units
 from ftlkit.report.causes import cause_name
 from ftlkit.results.columns import COLUMNS, METRICS, TAIL
-from ftlkit.results.derived import CLASSES, buffer_ram, has_clock, program_buffer, waiting
+from ftlkit.results.derived import (
+    CLASSES,
+    buffer_ram,
+    has_clock,
+    moved_pages,
+    program_buffer,
+    stream_amplification,
+    waiting,
+)
 from ftlkit.results.metric import HIGHER, Metric
 
 if TYPE_CHECKING:
@@ -119,6 +127,34 @@ def parts(results: Outcome) -> list[Json]:
         for (part, cause), time in sorted(times.items(), key=lambda pair: -pair[1]):
             cells = [units.duration(time), units.share(time / whole if whole else None)]
             rows.append({"label": run["label"], "part": f"{words[part]} {cause_name(cause)}", "cells": cells})
+    return rows
+
+
+def stream_columns(results: Outcome) -> list[str]:
+    """Headings of the cells of `streams`."""
+    return ["host pages", "moves", "page WA", "erased blocks", *(f"for {number}" for number in _writers(results))]
+
+
+def _writers(results: Outcome) -> list[int]:
+    """Numbers of the streams to which the host of any run wrote."""
+    streams = (stream for run in results.document["runs"] for stream in enumerate(run.get("streams") or []))
+    return sorted({number for number, stream in streams if stream["host_pages"]})
+
+
+def streams(results: Outcome) -> list[Json]:
+    """Who wrote, and whose pages were moved for whom: one row per run and stream with any of it."""
+    writers, rows = _writers(results), []
+    for run in results.document["runs"]:
+        for number, stream in enumerate(run.get("streams") or []):
+            if not (stream["host_pages"] or stream["erased_blocks"]):
+                continue
+            counts = [stream["host_pages"], moved_pages(stream), stream["erased_blocks"]]
+            written, moves, erased = map(units.count, counts)
+            caused = [units.count(stream["moved_for"][other]) for other in writers if other < len(stream["moved_for"])]
+            cells = [written, moves, units.plain(stream_amplification(stream)), erased, *caused]
+            cells += [units.count(None)] * (4 + len(writers) - len(cells))
+            name = f"{number}, collected" if stream["is_collected"] else str(number)
+            rows.append({"label": run["label"], "stream": name, "cells": cells})
     return rows
 
 

@@ -154,6 +154,15 @@ _WORK = (
     ),
     Metric("host_written_bytes", "bytes written by the host", *_BYTES, "host_written_bytes", HIGHER),
     Metric(
+        "media_written_bytes",
+        "bytes programmed",
+        *_BYTES,
+        "write_amplification, host_written_bytes",
+        LOWER,
+        compute=derived.media_written_bytes,
+    ),
+    Metric("media_erased_bytes", "bytes of erased blocks", *_BYTES, "media_erased_bytes", LOWER),
+    Metric(
         "write_amplification",
         "bytes programmed per byte written by the host, as in SMART",
         *_REAL,
@@ -564,6 +573,7 @@ COLUMNS: dict[str, Metric] = {name: metric for name, metric in METRICS.items() i
 
 PARTS: dict[str, str] = {
     "operations": "`Results.operations`",
+    "streams": "`Results.streams`",
     "waiting_ns": "`Results.waiting`; by request with `--requests-out`",
     "bus_waiting_ns": "`Results.waiting`",
     "service_ns": "`Results.waiting`; by request with `--requests-out`",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import ClassLatency, Run
+    from ftlkit.results.document import ClassLatency, Run, StreamFacts
 
 CLASSES: dict[str, str] = {
     "host_read": "host read",
@@ -66,6 +66,23 @@ def cached_share(run: Run) -> float | None:
     """Share of the host's pages that went to blocks in pSLC mode; null without writes."""
     written = run["host_pages_written"]
     return cached_pages(run) / written if written else None
+
+
+def media_written_bytes(run: Run) -> int | None:
+    """Bytes programmed for any cause; null without host writes."""
+    written, amplification = run.get("host_written_bytes"), run["write_amplification"]
+    return None if written is None or amplification is None else round(written * amplification)
+
+
+def moved_pages(stream: StreamFacts) -> int:
+    """Moves of pages that the host had last written to a stream."""
+    return sum(stream["moved_for"])
+
+
+def stream_amplification(stream: StreamFacts) -> float | None:
+    """Page write amplification of a stream: its host pages and their moves ÷ the former."""
+    written = stream["host_pages"]
+    return (written + moved_pages(stream)) / written if written else None
 
 
 def folded_pages(run: Run) -> int:

@@ -513,6 +513,23 @@ class SpareFacts(TypedDict):
     """Blocks that failed and were marked bad, in preparation and measurement."""
 
 
+class StreamFacts(TypedDict):
+    """What was done for the pages that the host wrote to one stream: one of its hints (a reclaim
+    unit handle of FDP), or a class of a classifier.
+    """
+
+    is_collected: bool
+    """Whether its blocks take collected pages alone."""
+    host_pages: int
+    """Pages that the host wrote to it."""
+    moved_for: list[int]
+    """Moves of pages that the host had last written to it, by the stream of the host's write
+    that needed the room.
+    """
+    erased_blocks: int
+    """Erased blocks of its own; collected pages may lie in those of another."""
+
+
 class TimelineFacts(TypedDict):
     """The flash operations that are ready before a window of virtual time ends and done after it
     begins, in order of their start; one element an operation.
@@ -625,6 +642,8 @@ class Run(TypedDict):
     """Pages that host writes touch."""
     host_written_bytes: NotRequired[int]
     """Bytes of host writes."""
+    media_erased_bytes: NotRequired[int]
+    """Bytes of erased blocks, all bits of their cells in use."""
     reads_without_flash: NotRequired[float | None]
     """Share of page reads (of the host, and of the rest of pages that it writes in part) whose
     page held no data, never written or trimmed, so that none was read in flash; null without
@@ -634,6 +653,10 @@ class Run(TypedDict):
     """Bytes programmed ÷ bytes that the host wrote, as SMART counts."""
     page_write_amplification: NotRequired[float | None]
     """Pages programmed ÷ pages that host writes touch, as theory and papers count."""
+    streams: NotRequired[list[StreamFacts] | None]
+    """What was done for each stream of the host, or each class of a classifier, by number;
+    streams of collected pages follow. Null where nothing is kept apart.
+    """
     operations: list[OperationCount]
     """Flash operations by cause and kind; those that occur."""
     controller_ns: int | None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.derived import waiting
+from ftlkit.results.derived import moved_pages, stream_amplification, waiting
 
 if TYPE_CHECKING:
     from ftlkit.results.document import ClassLatency, Document, Responses, Run
@@ -61,6 +61,22 @@ def _runs(document: Document) -> pl.DataFrame:
 def _operations(run: Run) -> Iterator[Row]:
     for operation in run["operations"]:
         yield operation["cause"], operation["op"], operation["count"], operation["time_ns"]
+
+
+def _streams(run: Run) -> Iterator[Row]:
+    for number, stream in enumerate(run.get("streams") or []):
+        moved = moved_pages(stream)
+        for_others = moved - stream["moved_for"][number]
+        amplification = stream_amplification(stream)
+        yield (
+            number,
+            stream["is_collected"],
+            stream["host_pages"],
+            moved,
+            for_others,
+            amplification,
+            stream["erased_blocks"],
+        )
 
 
 def _cdf(run: Run) -> Iterator[Row]:
@@ -188,6 +204,19 @@ FRAMES: dict[str, Frame] = {
             "time_ns": (_WHOLE, "their service times, summed"),
         },
         _operations,
+    ),
+    "streams": _frame(
+        "run and stream (a hint's, an FDP handle's, or a classifier's class), then of collected pages; else empty",
+        {
+            "stream": (_WHOLE, "its number"),
+            "is_collected": (_FLAG, "whether its blocks take collected pages alone"),
+            "host_pages": (_WHOLE, "pages that the host wrote to it"),
+            "moved_pages": (_WHOLE, "moves of these pages"),
+            "moved_for_others": (_WHOLE, "moves that made room for another stream's writes"),
+            "page_write_amplification": (_REAL, "1 + `moved_pages` ÷ `host_pages`"),
+            "erased_blocks": (_WHOLE, "its erased blocks"),
+        },
+        _streams,
     ),
     "waiting": _frame(
         "run, part of the response time and cause; times add up to the mean response; empty without `run.waiting`",

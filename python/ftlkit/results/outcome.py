@@ -61,6 +61,11 @@ class Outcome:
         return self.frame("operations")
 
     @cached_property
+    def streams(self) -> pl.DataFrame:
+        """What was written and moved: one row per run and stream kept apart, or class of pages."""
+        return self.frame("streams")
+
+    @cached_property
     def waiting(self) -> pl.DataFrame:
         """Parts of response times: one row per run, part and cause, with `mean_ns` and `bus_ns`."""
         return self.frame("waiting")

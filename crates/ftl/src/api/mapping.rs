@@ -9,7 +9,7 @@ use host::{FileEvent, HostOp};
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::parameter::Values;
-use crate::api::report::{Buffered, Footprint, Gauge, Spares};
+use crate::api::report::{Buffered, ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::{BlockFacts, RelocateOutcome, WearPolicy};
 use crate::port::device::Device;
@@ -273,6 +273,12 @@ pub trait Mapping<D: Device>: Send {
     /// programmed, on a device that exposes pages.
     fn exposed_pages(&self) -> u32 {
         0
+    }
+
+    /// What was done since the device was built for each class of pages that it keeps apart, by
+    /// number; none for a mapping that looks at neither hints nor a classifier.
+    fn class_counts(&self) -> &[ClassCounts] {
+        &[]
     }
 
     /// Numbers of the scheme's own, sampled into the time series.

@@ -51,6 +51,20 @@ pub struct Gauge {
     pub value: f64,
 }
 
+/// What was done for a class of pages: those of one of the host's streams, or a classifier's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounts {
+    /// Whether its blocks take collected pages alone.
+    pub is_collected: bool,
+    /// Pages that the host wrote under it.
+    pub host_pages: u64,
+    /// Moves of pages that the host had last written under it, by the class of the write that
+    /// needed the room.
+    pub moved_for: Vec<u64>,
+    /// Erased blocks of its own.
+    pub erased_blocks: u64,
+}
+
 /// How far a device is from being read-only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spares {

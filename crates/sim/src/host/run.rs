@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use check::ExactOracle;
 use flash::{Flash, Lpn};
-use ftl::{AnyDevice, BitErrors, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally};
+use ftl::{AnyDevice, BitErrors, ClassCounts, FlashOp, FlashPort, Nanos, Note, ReadRetries, Tally};
 use trace::HostOp;
 
 use self::totals::{merges, operations, utilisation};
@@ -421,7 +421,8 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let Experiment { survey, asked, .. } = self.experiment;
         let life = Life::new(survey.facts.requests - asked.skip, self.host.ftl().spares());
         let (tally, read_retries) = (*self.host.flash().tally(), self.read_retries());
-        Before { tally, read_retries, wear: Wear::new(blocks, self.chip(), self.limits()), life }
+        let class_counts = self.host.ftl().class_counts().to_vec();
+        Before { tally, class_counts, read_retries, wear: Wear::new(blocks, self.chip(), self.limits()), life }
     }
 
     /// How the device stands when this many measured requests have been issued.
@@ -489,11 +490,9 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
         let tally = host.flash().tally().since(&before.tally);
-        let (requests, seconds) = (metrics.totals, metrics.elapsed().0 as f64 / 1e9);
-        let per_second = |amount: u64| (seconds > 0.0).then(|| amount as f64 / seconds);
+        let requests = metrics.totals;
         let (all, timing) = (metrics.reads.with(&metrics.writes), host.flash().device().engine());
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
-        let [read, write, trim, flush] = requests.requests;
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
         let probe = timing.and_then(EventTiming::probe);
         let [waiting_ns, bus_waiting_ns, service_ns] = metrics.parts.means();
@@ -506,7 +505,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             seed: experiment.seed,
             proved: None,
             event_hash: format!("{:016x}", host.flash().event_hash()),
-            requests: RequestCounts { read, write, trim, flush },
+            requests: RequestCounts::from(requests.requests),
             skipped_requests: experiment.asked.skip,
             simulated_ns: timing.map(|_| metrics.elapsed().0),
             wall_s: 0.0,
@@ -516,14 +515,16 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             classes: probe.and_then(Probe::classes),
             timeline: probe.and_then(Probe::timeline),
             flash_trace: probe.and_then(Probe::flash_trace).map(FlashTrace::result),
-            iops: per_second(read + write),
-            throughput_bytes_per_s: per_second(requests.bytes),
+            iops: metrics.per_second(requests.requests[..2].iter().sum()),
+            throughput_bytes_per_s: metrics.per_second(requests.bytes),
             host_pages_read: requests.pages_read,
             host_pages_written: requests.pages_written,
             host_written_bytes: requests.bytes_written,
+            media_erased_bytes: self.erased_bytes(&tally),
             reads_without_flash: self.reads_without_flash(),
             write_amplification: write_amplification(programs, page_bytes, requests.bytes_written),
             page_write_amplification: page_write_amplification(programs, requests.pages_written),
+            streams: self.streams(before),
             operations: operations(&tally, timing),
             controller_ns: timing.map(|_| tally.controller_ns()),
             notes: Note::ALL.iter().map(|&note| (note.name(), tally.note(note))).collect(),
@@ -561,6 +562,7 @@ struct Progress<'a> {
 /// The state of the device when measurement began.
 struct Before {
     tally: Tally,
+    class_counts: Vec<ClassCounts>,
     read_retries: ReadRetries,
     wear: Wear,
     life: Life,

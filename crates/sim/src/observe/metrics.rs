@@ -173,6 +173,12 @@ impl Metrics {
         self.end.since(self.begin.unwrap_or_default())
     }
 
+    /// An amount per second of that; none where no time passed.
+    pub(crate) fn per_second(&self, amount: u64) -> Option<f64> {
+        let seconds = self.elapsed().0 as f64 / 1e9;
+        (seconds > 0.0).then(|| amount as f64 / seconds)
+    }
+
     fn sum_ns(&self) -> u128 {
         self.reads.sum_ns + self.writes.sum_ns
     }

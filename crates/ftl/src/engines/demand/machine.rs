@@ -27,7 +27,7 @@ use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values, joined};
-use crate::api::report::{Footprint, Spares};
+use crate::api::report::{ClassCounts, Footprint, Spares};
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
@@ -180,13 +180,10 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
         let outdated = scheme.take_over(layout, flash, |scheme, tag, ppn| {
             scheme.classes.iter_mut().for_each(|classes| classes.on_found(&tag));
             if !scheme.foreign_pages.on_found(tag, ppn) {
-                let before = scheme.table.entry(Lpn::new(tag.logical));
-                debug_assert!(
-                    before.is_none(),
-                    "logical page {} is recovered at {ppn}, and at {before:?}",
-                    tag.logical
-                );
-                scheme.table.write_entry(Lpn::new(tag.logical), Some(ppn));
+                let lpn = Lpn::new(tag.logical);
+                let before = scheme.table.entry(lpn);
+                debug_assert!(before.is_none(), "{lpn} is recovered at {ppn}, and at {before:?}");
+                scheme.table.write_entry(lpn, Some(ppn));
             }
         })?;
         scheme.continue_clock(flash.last_version());
@@ -289,6 +286,10 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
 
     fn spares(&self) -> Spares {
         self.blocks.spares()
+    }
+
+    fn class_counts(&self) -> &[ClassCounts] {
+        self.space.class_counts()
     }
 
     fn exposed_pages(&self) -> u32 {
@@ -467,10 +468,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             }
         }
         self.cache.mark_newer(slot);
-        debug_assert!(
-            self.cache.is_newer(lpn),
-            "the entry of {lpn} was changed to {to:?}, and is not newer than flash"
-        );
+        debug_assert!(self.cache.is_newer(lpn), "the entry of {lpn} was changed to {to:?}, and is not newer");
     }
 }
 

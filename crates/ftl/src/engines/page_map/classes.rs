@@ -101,7 +101,7 @@ impl Classes {
         let between = self.streams.len() - 2;
         let hosts = self.classifier.host_classes().clamp(1, between + 1) - 1;
         let between = &PURPOSES[MOST_CLASSES - hosts..MOST_CLASSES - hosts + between];
-        ClassNeeds { between, are_soft: self.relocates }
+        ClassNeeds { between, are_soft: self.relocates, are_counted: true }
     }
 
     /// Whether relocated pages may go to several streams.

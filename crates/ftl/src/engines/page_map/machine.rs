@@ -15,7 +15,7 @@ use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
-use crate::api::report::{Footprint, Gauge, Spares};
+use crate::api::report::{ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::blocks::manager::BlockManager;
@@ -26,7 +26,7 @@ use crate::engines::page_map::mapped::{HOST, PageMapped};
 use crate::engines::page_map::pacing;
 use crate::engines::page_map::policy::{PageMapScheme, StreamPolicy};
 use crate::engines::page_map::pslc::{self, PslcCache};
-use crate::engines::page_map::space::{PageSpace, SpaceNeeds, Stream};
+use crate::engines::page_map::space::{ClassNeeds, PageSpace, SpaceNeeds, Stream};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
@@ -63,7 +63,10 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
         pslc::require_guarded(layout, values, S::ENTRY.name)?;
         let needs = SpaceNeeds {
             streams: policy.streams(),
-            classes: classes.as_ref().map(|classes| classes.needs()).unwrap_or_default(),
+            classes: classes.as_ref().map_or_else(
+                || ClassNeeds { are_counted: policy.uses_hints(), ..ClassNeeds::default() },
+                |classes| classes.needs(),
+            ),
             policy: Policy::from_values(values),
             threshold: values.integer("gc_threshold") as usize,
             valid: u64::from(layout.logical_pages),
@@ -213,6 +216,10 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn exposed_pages(&self) -> u32 {
         self.space.exposed_pages()
+    }
+
+    fn class_counts(&self) -> &[ClassCounts] {
+        self.space.class_counts()
     }
 
     fn gauges(&self) -> Vec<Gauge> {

@@ -343,6 +343,7 @@ pub trait PageMapped {
         data: &D::Data,
         mut next_die: impl FnMut(&mut Self, &mut FlashPort<D>) -> Result<u32, FtlError>,
     ) -> Result<Ppn, FtlError> {
+        self.space().on_host_write(label, to.0);
         loop {
             let die = next_die(self, flash)?;
             let (space, blocks, _) = self.parts();
@@ -423,6 +424,7 @@ pub trait PageMapped {
             lpns[done.saturating_sub(before)..].iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
         }
         self.space().take_run(die, stream, done as u32);
+        self.space().count_moved(lpns);
         for ((&lpn, &from), offset) in lpns.iter().zip(pages).zip(first..) {
             self.on_moved(lpn, from, geometry.page(to, offset));
         }
@@ -473,6 +475,7 @@ pub trait PageMapped {
         let (space, blocks, trims) = self.parts();
         let to = space.program_moved(flash, blocks, die, (stream, hint), (label, &content), trims)?;
         debug_assert_ne!(from, to, "{lpn} is moved to where it lies");
+        space.count_moved(&[lpn]);
         self.on_moved(lpn, from, to);
         Ok(())
     }

@@ -32,6 +32,8 @@ pub struct ClassNeeds {
     pub between: &'static [Purpose],
     /// Whether pages of one block may be moved to several of them.
     pub are_soft: bool,
+    /// Whether pages written and moved are counted by class.
+    pub are_counted: bool,
 }
 
 /// What a scheme asks of its space for blocks in pSLC mode.

@@ -1,14 +1,14 @@
 //! What a run found, in the form of its results.
 
 use flash::{Flash, Pbn};
-use ftl::{RamStructure, Spares};
+use ftl::{FlashOp, RamStructure, Spares, Tally};
 
-use super::Run;
+use super::{Before, Run};
 use crate::EventTiming;
 use crate::host::run_device::RunDevice;
 use crate::host::server::ReadChecker;
 use crate::paging::MappedPages;
-use crate::result::{FootprintFacts, SpareFacts};
+use crate::result::{FootprintFacts, SpareFacts, StreamFacts};
 
 impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     pub(super) fn spares(&self) -> SpareFacts {
@@ -31,6 +31,24 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
             footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });
         }
         footprint.into()
+    }
+
+    /// Bytes of erased blocks.
+    pub(super) fn erased_bytes(&self, tally: &Tally) -> u64 {
+        let geometry = self.chip().geometry();
+        tally.total(FlashOp::Erase) * (geometry.bytes() / u64::from(geometry.blocks()))
+    }
+
+    /// What was done for each stream since measurement began.
+    pub(super) fn streams(&self, before: &Before) -> Option<Vec<StreamFacts>> {
+        let counts = self.host.ftl().class_counts().iter().zip(&before.class_counts);
+        let facts = counts.map(|(now, before)| StreamFacts {
+            is_collected: now.is_collected,
+            host_pages: now.host_pages - before.host_pages,
+            moved_for: now.moved_for.iter().zip(&before.moved_for).map(|(now, before)| now - before).collect(),
+            erased_blocks: now.erased_blocks - before.erased_blocks,
+        });
+        (facts.len() > 0).then(|| facts.collect())
     }
 
     /// Share of page reads that found no data.

@@ -22,6 +22,7 @@ mod refusals;
 mod runs;
 mod scale;
 mod shared_ram;
+mod streams;
 mod superblocks;
 mod traces;
 mod units;

@@ -22,6 +22,7 @@
 //! `pinned.rs` with blocks that nobody collects, `hands.rs` with those that are emptied step by
 //! step, `facts.rs` tells about all of them.
 
+mod by_class;
 mod capacity;
 mod facts;
 mod failing;
@@ -50,6 +51,7 @@ use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::recovery::scan::DeviceScan;
 use crate::recovery::summary::Summaries;
+use by_class::ByClass;
 
 pub use crate::engines::page_map::needs::{ClassNeeds, PslcNeeds, SpaceNeeds};
 
@@ -124,6 +126,7 @@ pub struct PageSpace {
     clock: u64,
     /// When each block was opened, by that clock.
     opened: Vec<u64>,
+    by_class: Option<Box<ByClass>>,
     order: Vec<u32>,
     turns: Vec<usize>,
     /// Pages that lie in one page of the flash.
@@ -174,6 +177,7 @@ impl PageSpace {
             soft: needs.soft_streams(),
             clock: 0,
             opened: vec![0; geometry.blocks() as usize],
+            by_class: ByClass::new(&needs, &streams, layout),
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
             units_per_page: layout.units_per_page,
@@ -564,6 +568,7 @@ impl PageSpace {
                 debug_assert!(is_empty(), "{pbn} is erased with valid pages in it");
                 debug_assert!(!self.is_open(pbn) && !self.is_pinned(pbn), "{pbn} is erased while it is in use");
                 self.ledger.clear_block(pbn);
+                self.count_emptied(pbn);
                 blocks.give_back(flash, pbn)
             }
             Err(error) => {

@@ -209,7 +209,7 @@ fn a_page_of_a_soft_stream_joins_another_rather_than_take_the_last_free_block() 
     let (mut flash, layout) = (device(8, PAGES), layout(8, PAGES, 2 * PAGES));
     let needs = SpaceNeeds {
         streams: STREAMS,
-        classes: ClassNeeds { between: &[Purpose::Data], are_soft: true },
+        classes: ClassNeeds { between: &[Purpose::Data], are_soft: true, are_counted: false },
         policy: Policy::Greedy,
         threshold: 1,
         valid: (2 * PAGES).into(),
