@@ -291,7 +291,7 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
 
 
-RUNNABLE = ["demo", "idle", "mapping-cache", "own-trace", "phases", "player", "timeline", "wear"]
+RUNNABLE = ["demo", "fdp", "idle", "mapping-cache", "own-trace", "phases", "player", "timeline", "wear"]
 
 
 @pytest.mark.parametrize("name", RUNNABLE)
@@ -301,7 +301,7 @@ def test_examples_can_be_run(name: str, msr: Path) -> None:
     if "trace" in study["workload"]:
         study["workload"]["trace"] = str(msr)
     study["workload"]["requests"] = 100
-    study["run"]["precondition"] = "none"
+    study["run"] |= {"precondition": "none", "skip": 0}
     assert len(fk.run_study(study).labels) == len(study["ftl"])
 
 

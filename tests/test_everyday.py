@@ -17,7 +17,7 @@ from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
 from ftlkit.advice.run import heads, volatile
 from ftlkit.cli.everyday import corrected
-from ftlkit.report.tables import ram
+from ftlkit.report.tables import ram, stream_columns, streams
 from ftlkit.study import Options, bare_sizes, builder, one_line, slices
 from ftlkit.sweeps import values
 
@@ -200,6 +200,22 @@ def test_a_workload_in_one_line_is_a_table_of_a_study() -> None:
     assert built("zipf", theta=1.2)["workload"]["generator"]["pattern"] == {"zipf": {"theta": 1.2}}
 
 
+def test_the_writers_of_a_flash_cache_have_streams_that_isolate_them() -> None:
+    stacks = "page:streams=hints:hint_streams=3,page:streams=shared"
+    results = fk.compare("cachelib", stacks, capacity="64m", requests=60_000, clock=False)
+    hinted, shared = results.runs["page_write_amplification"]
+    assert hinted < 1.1
+    assert shared > 1.3
+    _, small, large = results.streams["host_pages"][:3]
+    assert small / large == pytest.approx(1, rel=0.05)
+    rows = {row["stream"]: row["cells"] for row in streams(results)}
+    assert stream_columns(results)[-2:] == ["for 1", "for 2"]
+    assert [*rows] == ["0", "1", "2", "3, collected"]
+    (moved, mine, for_others), frame = (int(rows["1"][place].replace(",", "")) for place in (1, 4, 5)), results.streams
+    assert moved == mine + for_others == frame["moved_pages"][1]
+    assert for_others == frame["moved_for_others"][1] > 0
+
+
 def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
     made = study.build("randwrite", "page", "7450", {"in_use": 0.5})
     assert made["device"] == {"preset": "7450-like", "slice": "auto"}
@@ -231,6 +247,7 @@ def test_shapes_are_refused_where_they_say_nothing() -> None:
         ("fin1", {"bs": "4k"}, "--bs 4k: only workloads in one line"),
         ("randwrite", {"theta": 1.0}, "only zipf"),
         ("log", {"write_share": 0.5}, "a log only writes"),
+        ("cachelib", {"write_share": 0.5}, "a cachelib only writes"),
         ("randwrite", {"bs": "4KB"}, "did you mean 4KiB"),
     ):
         with pytest.raises(UserError, match=part):

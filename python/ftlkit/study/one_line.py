@@ -19,6 +19,12 @@ from ftlkit.study import fio_job, slices
 BS, SPAN, THETA = 4096, 1 << 30, 0.99
 """Bytes of a request and of the span, and the exponent of a popularity, where nothing says them."""
 
+_CACHELIB = [
+    {"weight": 16, "pattern": "uniform", "region": [0, 0.04], "stream": 1},
+    {"weight": 1, "pattern": "sequential", "region": [0.04, 1], "sizes": "64KiB", "stream": 2},
+]
+"""Half of the bytes each with requests of 4 KiB."""
+
 _PATTERNS: dict[str, tuple[str, Any, float]] = {
     "randwrite": ("random writes, each place equally likely", "uniform", 1),
     "randread": ("random reads of written data", "uniform", 0),
@@ -27,6 +33,7 @@ _PATTERNS: dict[str, tuple[str, Any, float]] = {
     "seqread": ("reads one after the other", "sequential", 0),
     "zipf": ("random writes, some places popular (--theta, 0.99)", {"zipf": {"theta": THETA}}, 1),
     "log": ("small appends, each followed by a flush", "sequential", 1),
+    "cachelib": ("a flash cache: small objects over 4 %, a ring of large ones; a stream each", {"mixed": _CACHELIB}, 1),
 }
 
 NAMES = {name: description for name, (description, _, _) in _PATTERNS.items()}
@@ -134,8 +141,8 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
     _, pattern, write_share = _PATTERNS[name]
     if name != "zipf":
         _refuse(options, ("theta",), "only zipf has an exponent")
-    if name == "log":
-        _refuse(options, ("write_share",), "a log only writes")
+    if name in ("log", "cachelib"):
+        _refuse(options, ("write_share",), f"a {name} only writes")
     unit = _size("bs", options.get("bs", BS))
     writes = options.get("write_share", write_share)
     generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS}
@@ -143,7 +150,7 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
     if name == "log":
         generator["flush_every"] = 1
-    random_writes = pattern != "sequential" and writes not in (0, "0", "0%")
+    random_writes = pattern != "sequential" and name != "cachelib" and writes not in (0, "0", "0%")
     return Shape(
         generator,
         {} if "loop" in options else {"loop": "closed"},
