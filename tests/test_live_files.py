@@ -150,11 +150,19 @@ def test_a_file_system_keeps_archives_repositories_and_databases(ftl: str, tmp_p
         run("e2fsck", "-fn", mounts.loop)
 
 
-@pytest.mark.parametrize("ftl", [*(schemes() if LONG else families()), *(buffered() if LONG else buffered()[-1:])])
-def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ftl", "preset"),
+    [
+        *((ftl, "slc-small") for ftl in (schemes() if LONG else families())),
+        *((ftl, "slc-small") for ftl in (buffered() if LONG else buffered()[-1:])),
+        ("page", "7450-like"),
+        ("dftl:cmt=64KiB", "p5520-like"),
+    ],
+)
+def test_what_was_synced_is_there_after_the_server_was_killed(ftl: str, preset: str, tmp_path: Path) -> None:
     needs_mounting()
     dice = random.Random(11)  # noqa: S311 - the same moments in every run
-    disk = Disk(tmp_path, ftl, capacity="64MiB")
+    disk = Disk(tmp_path, ftl, capacity="64MiB" if preset == "slc-small" else "96MiB", preset=preset)
     synced: dict[str, str] = {}
     with mounting(disk, tmp_path) as mounts:
         with disk.start():
