@@ -30,6 +30,7 @@ use crate::port::timing::{FlashOp, Moment, Nanos, Task, Timing, TracedTask};
 mod clock;
 pub mod copying;
 mod decay;
+mod estimates;
 mod exposure;
 mod host_pages;
 mod retyped;
@@ -368,6 +369,21 @@ impl<D: Device> FlashPort<D> {
         })
     }
 
+    /// Does a step of background work that takes so long at most, on idle dies. Where such work
+    /// reads ahead it does so within the step, and the cursor is at its end.
+    pub fn in_step<R>(&mut self, price: Nanos, work: impl FnOnce(&mut Self) -> R) -> R {
+        if self.estimate_moves(&[], 0).is_none() {
+            return work(self);
+        }
+        let until = self.cursor.earliest + price;
+        let foreground = self.begin_background();
+        let result = work(self);
+        let end = self.device.timing_mut().join_programs(self.chain, self.cursor);
+        self.end_background(foreground);
+        self.cursor = end.no_sooner(until);
+        result
+    }
+
     /// Begins work that the host does not wait for, where it cannot be a closure as for
     /// [`in_background`](Self::in_background).
     #[inline]
@@ -440,46 +456,6 @@ impl<D: Device> FlashPort<D> {
     #[inline]
     pub fn note(&mut self, note: Note) {
         self.tally.add_note(note);
-    }
-
-    /// How long a channel stays busy from the cursor on, by what is queued now; zero when idle.
-    pub fn busy(&self, channel: u32) -> Nanos {
-        self.asks("how long a channel stays busy");
-        self.device.timing().busy(channel, self.cursor)
-    }
-
-    /// How long reading a page would take from the cursor on, waiting included, by what is queued
-    /// now.
-    pub fn estimate_read(&self, ppn: Ppn) -> Nanos {
-        self.estimate_at(FlashOp::Read, self.geometry().split(ppn))
-    }
-
-    /// How long an operation on a block would take from the cursor on, waiting included, by what is
-    /// queued now: of a read or a program, on the page for which it takes longest. Programs are
-    /// those of a native block.
-    pub fn estimate(&self, op: FlashOp, pbn: Pbn) -> Nanos {
-        self.estimate_at(op, (pbn, self.device.timing().slowest_page(op)))
-    }
-
-    /// Pages of a native block that the device programs at once.
-    pub fn programmed_at_once(&self) -> u32 {
-        self.device.timing().programmed_at_once()
-    }
-
-    /// How long programming this many pages of a native block takes, each program as that on a
-    /// block is estimated: those that are programmed at once take one, and others may wait there
-    /// already.
-    pub fn estimate_programs(&self, pages: u64, pbn: Pbn) -> Nanos {
-        let at_once = u64::from(self.programmed_at_once());
-        let programs = if at_once == 1 { pages } else { pages.div_ceil(at_once) + 1 };
-        Nanos(self.estimate(FlashOp::Program, pbn).0 * programs)
-    }
-
-    fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
-        self.asks("how long an operation would take");
-        let task = self.task(op, place, false);
-        let mode = if op == FlashOp::Program { CellMode::Native } else { task.mode };
-        self.device.timing().estimate(Task { mode, ..task }, self.cursor)
     }
 
     /// A collection on a channel ends at the cursor. Until then the channel counts as collecting.

@@ -101,6 +101,12 @@ impl Moment {
     pub const fn is_known(self) -> bool {
         self.event == Self::KNOWN
     }
+
+    /// The same moment, no sooner than this as far as is known.
+    #[must_use]
+    pub fn no_sooner(self, than: Nanos) -> Self {
+        Self { earliest: self.earliest.max(than), ..self }
+    }
 }
 
 /// A flash operation.
@@ -213,6 +219,11 @@ pub trait Timing {
     /// An estimate: nobody knows what else will ask for its die and its bus until it ends.
     fn estimate(&self, task: Task, from: Moment) -> Nanos;
 
+    /// How long idle dies take to read pages of a superblock, in order, and to program this many
+    /// native ones. None where background work does not read ahead of its programs: then all that
+    /// it does follows one another.
+    fn estimate_moves(&self, reads: &[Task], programmed: u64) -> Option<Nanos>;
+
     /// The page of a block, by its offset, for which an operation takes longest.
     fn slowest_page(&self, op: FlashOp) -> u32;
 
@@ -230,6 +241,10 @@ pub trait Timing {
     /// Operations of background work follow one another from here on: its cursor tells when all of
     /// them have ended.
     fn keep_order(&mut self, chain: u32);
+
+    /// The later of a moment and the end of all that background work has programmed, if that is the
+    /// work that programmed last.
+    fn join_programs(&mut self, chain: u32, after: Moment) -> Moment;
 
     /// All operations of background work have been issued.
     fn end_background(&mut self, chain: u32);
@@ -276,6 +291,12 @@ macro_rules! known_ends {
         #[inline]
         fn hand_over(&mut self, after: $crate::Moment, _: u64) -> $crate::Moment { after }
     };
+    (estimate_moves) => {
+        fn estimate_moves(&self, _: &[$crate::Task], _: u64) -> Option<$crate::Nanos> { None }
+    };
+    (join_programs) => {
+        fn join_programs(&mut self, _: u32, after: $crate::Moment) -> $crate::Moment { after }
+    };
     (slowest_page) => { #[inline] fn slowest_page(&self, _: $crate::FlashOp) -> u32 { 0 } };
     (programmed_at_once) => { #[inline] fn programmed_at_once(&self) -> u32 { 1 } };
     (keep_order) => { fn keep_order(&mut self, _: u32) {} };
@@ -288,7 +309,7 @@ macro_rules! known_ends {
 pub struct Untimed;
 
 impl Timing for Untimed {
-    crate::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once keep_order end_background }
+    crate::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over estimate_moves slowest_page programmed_at_once keep_order join_programs end_background }
 
     #[inline]
     fn perform(&mut self, _task: Task, after: Moment) -> Moment {

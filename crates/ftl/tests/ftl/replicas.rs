@@ -27,7 +27,7 @@ struct Shared {
 }
 
 impl Timing for Shared {
-    ftl::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over slowest_page programmed_at_once keep_order end_background }
+    ftl::known_ends! { is_traced is_buffered trace join wait_beside delay take_command hand_over estimate_moves slowest_page programmed_at_once keep_order join_programs end_background }
 
     fn perform(&mut self, task: Task, after: Moment) -> Moment {
         self.performed.borrow_mut().push((task.op, task.die));

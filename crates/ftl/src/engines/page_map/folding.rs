@@ -150,11 +150,13 @@ pub fn fold_in_idle<S: PageMapped, D: Device>(
             && has_room_to_fold(scheme, die, oldest)
         {
             scheme.space().take_cached(oldest);
-            if flash.earliest() + at_most(scheme, flash, oldest) > end {
+            let price = at_most(scheme, flash, oldest);
+            if flash.earliest() + price > end {
                 scheme.space().leave(oldest);
                 break;
             }
-            FtlError::unless_read_only(scheme.collect(flash, die, oldest, Cause::Fold))?;
+            let folded = flash.in_step(price, |flash| scheme.collect(flash, die, oldest, Cause::Fold));
+            FtlError::unless_read_only(folded)?;
         }
     }
     Ok(end.since(flash.earliest()))

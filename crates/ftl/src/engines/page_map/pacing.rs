@@ -20,8 +20,8 @@
 //!   hand. A block whose wear is to be levelled leaves the hand and is emptied whole.
 //! - *pSLC*: a block of the cache that a collection takes is folded whole.
 //! - *Idle time*: steps go on while each fits, until the die has `gc_idle` free blocks, or one if
-//!   that is 0, beyond `gc_threshold`. Schemes that keep pages of the host's in RAM in front of a
-//!   map do not hand idle time on.
+//!   that is 0, beyond `gc_threshold`. On superblocks they are as large as fits (`idle.rs`).
+//!   Schemes that keep pages of the host's in RAM in front of a map do not hand idle time on.
 
 use flash::{Pbn, Ppn};
 
@@ -197,19 +197,37 @@ fn step_in_idle<S: PageMapped, D: Device>(
             let in_hand = scheme.space().in_hand(die);
             let taken = in_hand.map_or_else(|| take_in_hand(scheme, die, leave), |victim| Ok(Some(victim)))?;
             let Some(victim) = taken else { break };
-            let (least, mut pages) = (scheme.space().least_step(), Vec::new());
-            scheme.list_step(flash, victim, least, &mut pages);
-            let moves = pages.len() as u32;
-            let price = if ends_with(scheme, die, victim, moves) {
-                at_most(scheme, flash, victim)
-            } else {
-                moves_at_most(scheme, flash, victim, (moves.into(), 0))
-            };
-            if flash.earliest() + price > end {
-                break;
-            }
-            FtlError::unless_read_only(step(scheme, flash, die, victim, &pages))?;
+            let Some((pages, price)) = step_that_fits(scheme, flash, (die, victim), end) else { break };
+            let result = flash.in_step(price, |flash| step(scheme, flash, die, victim, &pages));
+            FtlError::unless_read_only(result)?;
         }
     }
     Ok(())
+}
+
+/// The pages of a step that is over by then, and the most time that it takes; none if not even the
+/// least is. Where moves go side by side it is a larger one, which keeps more dies busy.
+fn step_that_fits<S: PageMapped, D: Device>(
+    scheme: &mut S,
+    flash: &mut FlashPort<D>,
+    (die, victim): (u32, Pbn),
+    end: Nanos,
+) -> Option<(Vec<Ppn>, Nanos)> {
+    let (from, least) = (flash.earliest(), scheme.space().least_step());
+    let mut priced = |flash: &mut FlashPort<D>, moves: u32| {
+        let mut pages = Vec::new();
+        scheme.list_step(flash, victim, moves, &mut pages);
+        let price = if ends_with(scheme, die, victim, pages.len() as u32) {
+            at_most(scheme, flash, victim)
+        } else {
+            moves_at_most(scheme, flash, victim, (&pages, 0, 0))
+        };
+        (from + price <= end).then_some((pages, price))
+    };
+    let fits = priced(flash, least)?;
+    let steps = end.since(from).0 / fits.1.0.max(1);
+    if steps < 2 || flash.estimate_moves(&[], 0).is_none() {
+        return Some(fits);
+    }
+    priced(flash, least.saturating_mul(steps.min(u32::MAX.into()) as u32)).or(Some(fits))
 }

@@ -310,6 +310,10 @@ impl Timing for EventTiming {
         })
     }
 
+    fn estimate_moves(&self, reads: &[Task], programmed: u64) -> Option<Nanos> {
+        self.estimate_side_by_side(reads, programmed)
+    }
+
     fn slowest_page(&self, op: FlashOp) -> u32 {
         self.prices.slowest_page(op)
     }
@@ -332,6 +336,11 @@ impl Timing for EventTiming {
 
     fn keep_order(&mut self, chain: u32) {
         self.moves.in_order = chain;
+    }
+
+    fn join_programs(&mut self, chain: u32, after: Moment) -> Moment {
+        let (last, programmed) = self.moves.programmed;
+        if chain == last { self.join(after, programmed) } else { after }
     }
 
     fn end_background(&mut self, chain: u32) {

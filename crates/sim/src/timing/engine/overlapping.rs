@@ -3,6 +3,7 @@
 //!
 //! At most two batches are on a die, each of one operation, or of several on different planes: the
 //! one *ahead*, reads in the second registers or the programs taken up first, and the one *behind*.
+//! Waiting for a die is charged to the first operation ahead, and of a sensed page to the bus.
 
 use ftl::FlashOp;
 

@@ -1,9 +1,12 @@
 //! Operations on superblocks: on which dies they are done, and what background work waits for.
 
-use ftl::{FlashOp, Moment, Task, Timing};
+use flash::Pbn;
+use ftl::{Cause, FlashOp, Moment, Nanos, Task, Timing};
 
 use super::EventTiming;
+use crate::timing::abilities::Abilities;
 use crate::timing::priced_task::PricedTask;
+use crate::timing::superblocks::{Place, Superblocks};
 
 impl EventTiming {
     /// Issues an operation where blocks are superblocks. Background work goes on, behind a program,
@@ -31,12 +34,37 @@ impl EventTiming {
                 let (first, step) = (self.die_of(&task), self.dies_per_channel);
                 let dies = (0..self.abilities.superblocks.dies).map(|other| (first + other * step) as usize);
                 let after = dies.fold(after, |after, die| self.join(after, self.moves.moved[die]));
-                let (chain, programmed) = self.moves.programmed;
-                let after = if chain == task.chain { self.join(after, programmed) } else { after };
+                let after = self.join_programs(task.chain, after);
                 return self.perform_on_dies(task, after);
             }
         }
         self.perform_on_dies(task, after)
+    }
+
+    /// How long idle dies take to read units of a superblock and to program this many: reads on the
+    /// busiest plane, or on all of a die where planes do not work side by side, and transfers on
+    /// the busiest die. Then come program units, die by die, one more for what waits already.
+    pub(super) fn estimate_side_by_side(&self, reads: &[Task], programmed: u64) -> Option<Nanos> {
+        let layout = self.layout.as_ref().filter(|_| self.moves.reads_ahead)?;
+        let Abilities { superblocks: Superblocks { planes, dies }, multi_plane, aligned_planes, .. } = self.abilities;
+        let planes = if multi_plane && !aligned_planes { planes } else { 1 };
+        let (mut sensed, mut moved) = (vec![0; (dies * planes) as usize], vec![0; dies as usize]);
+        let mut last = None;
+        for read in reads {
+            let Place { die, plane, unit } = layout.place(read.mode, read.page);
+            let page = Some((die, plane, unit / self.units_per_page));
+            let sense_ns = self.prices.course_of(FlashOp::Read, self.prices.of(read)).asks_after_ns;
+            sensed[(die * planes + plane % planes) as usize] += if page == last { 0 } else { sense_ns };
+            moved[die as usize] += self.prices.transfer_ns;
+            last = page;
+        }
+        let of_dies = sensed.chunks(planes as usize).zip(moved);
+        let reads_ns = of_dies.map(|(sensed, moved)| sensed.iter().max().unwrap_or(&0) + moved).max().unwrap_or(0);
+        let at_once = u64::from(self.programmed_at_once());
+        let programs = (programmed.div_ceil(at_once) + 1).div_ceil(dies.into());
+        let program = Task::new(FlashOp::Program, Cause::Host, Pbn::new(0), 0);
+        let price = self.prices.of(&Task { page: self.slowest_page(FlashOp::Program), ..program });
+        Some(Nanos(reads_ns + programs * self.prices.course_of(FlashOp::Program, price).alone_ns))
     }
 
     /// Issues an operation on the dies that a superblock has blocks of: a read or a program on the

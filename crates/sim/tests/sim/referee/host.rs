@@ -316,6 +316,10 @@ impl Timing for Observed {
         keeper!(&mut self.keeper, keeper => keeper.keep_order(chain));
     }
 
+    fn estimate_moves(&self, reads: &[Task], programmed: u64) -> Option<Nanos> {
+        keeper!(&self.keeper, keeper => keeper.estimate_moves(reads, programmed))
+    }
+
     fn slowest_page(&self, op: FlashOp) -> u32 {
         keeper!(&self.keeper, keeper => keeper.slowest_page(op))
     }
@@ -330,6 +334,10 @@ impl Timing for Observed {
 
     fn now(&self) -> Nanos {
         keeper!(&self.keeper, keeper => keeper.now())
+    }
+
+    fn join_programs(&mut self, chain: u32, after: Moment) -> Moment {
+        keeper!(&mut self.keeper, keeper => keeper.join_programs(chain, after))
     }
 
     fn end_background(&mut self, chain: u32) {

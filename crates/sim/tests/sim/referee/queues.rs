@@ -570,6 +570,10 @@ impl Timing for Queues {
         self.estimate_from(&task, from)
     }
 
+    fn estimate_moves(&self, reads: &[Task], programmed: u64) -> Option<Nanos> {
+        (self.rules.superblocks != Superblocks::default()).then(|| self.estimate_side_by_side(reads, programmed))
+    }
+
     fn slowest_page(&self, op: FlashOp) -> u32 {
         self.rules.slowest_page(op, self.geometry.pages_per_block())
     }
@@ -588,6 +592,11 @@ impl Timing for Queues {
 
     fn keep_order(&mut self, chain: u32) {
         self.in_order = chain;
+    }
+
+    fn join_programs(&mut self, chain: u32, after: Moment) -> Moment {
+        let programs = Some(self.last_programs.1.clone()).filter(|_| self.last_programs.0 == chain);
+        programs.into_iter().flatten().fold(after, |after, end| self.join(after, end))
     }
 
     fn end_background(&mut self, chain: u32) {

@@ -90,12 +90,14 @@ fn idle_time_begins_when_a_migration_in_the_background_has_ended() {
     }
 }
 
-/// Writes and reads that come every 12 ms to a full die of superblocks, which takes them in less.
-fn calm() -> RunResult {
-    results(
+/// Writes and reads that come so far apart to a full device of superblocks on these channels, one
+/// die each, which takes them in less.
+fn calm((superblock, channels): (&str, u32), gap: &str, gc: &str) -> RunResult {
+    let capacity = 300 * channels;
+    results(&format!(
         r#"
         [device]
-        channels = 1
+        channels = {channels}
         dies_per_channel = 1
         planes_per_die = 4
         blocks_per_plane = 64
@@ -105,37 +107,45 @@ fn calm() -> RunResult {
         cell = "tlc"
         programming = "one_shot"
         multi_plane = true
-        superblock = "die"
+        superblock = "{superblock}"
         read_latency = "50us"
         program_latency = "600us"
         erase_latency = "3500us"
         transfer_latency = "10us"
-        capacity = "300MiB"
+        capacity = "{capacity}MiB"
         [workload.generator]
         requests = 30000
-        span = "300MiB"
+        span = "{capacity}MiB"
         unit = "4KiB"
         sizes = "4KiB"
         write_share = 0.5
-        arrivals = { constant = { gap = "12ms" } }
+        arrivals = {{ constant = {{ gap = "{gap}" }} }}
         [run]
         precondition = "steady"
         [[ftl]]
         name = "page"
-        gc = "paced"
         gc_idle = "6"
-        "#,
-    )
+        gc = "{gc}"
+        "#
+    ))
     .runs
     .remove(0)
 }
 
 #[test]
 fn idle_time_of_superblocks_is_used_and_not_overrun() {
-    let run = calm();
-    let moved = operations_of(&run, "collection", "program");
-    println!("{moved} pages are moved, reads {:?}", run.response_ns.read);
-    assert!(moved > 10_000, "{moved} pages are moved");
-    // A page that is sensed, and a quarter that moves.
-    assert_eq!(run.response_ns.read.max, Some(52_500), "a read waits for what idle time was used for");
+    let (die, group) = (("die", 1), ("group", 2));
+    for (of, gap, gc) in
+        [(die, "12ms", "paced"), (die, "45ms", "whole"), (group, "12ms", "paced"), (group, "45ms", "whole")]
+    {
+        let run = calm(of, gap, gc);
+        let moved = operations_of(&run, "collection", "program");
+        println!("{of:?} {gap} {gc}: {moved} pages are moved, reads {:?}", run.response_ns.read);
+        assert!(moved > 10_000, "{of:?} {gap} {gc}: {moved} pages are moved");
+        // A page that is sensed, and a quarter that moves: 52.5 µs. The first write of all may need
+        // whole collections at once.
+        let longest = if gc == "paced" { run.response_ns.read.max } else { run.response_ns.read.p99_9 };
+        let is_alone = longest.is_some_and(|longest_ns| longest_ns < 53_000);
+        assert!(is_alone, "{of:?} {gap} {gc}: a read waits for what idle time was used for");
+    }
 }

@@ -1,12 +1,13 @@
 //! What a scheme may ask, answered from the queues as they are.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ftl::{FlashOp, Moment, Nanos, Task};
 
 use super::dies::Die;
 use super::{Operation, Queues};
-use crate::referee::rules::Kind;
+use crate::referee::rules::{Kind, Rules};
 
 impl Queues {
     /// How long an operation would take from a moment on.
@@ -22,6 +23,35 @@ impl Queues {
             FlashOp::Program => needs.max(bus) + moves + program,
             FlashOp::Erase => needs + self.rules.erases_ns(),
         })
+    }
+
+    /// How long idle dies take to read units of superblocks and to program some: each page of the
+    /// flash is sensed once.
+    pub(super) fn estimate_side_by_side(&self, reads: &[Task], programmed: u64) -> Nanos {
+        let Rules { multi_plane, aligned_planes, superblocks, units, .. } = self.rules;
+        let in_a_page = units.map_or(1, |units| units.in_a_page);
+        let spots: Vec<_> =
+            reads.iter().map(|read| (self.rules.spot(read.page), self.rules.sense(read.page))).collect();
+        let die_reads = |die: u32| {
+            let on_die = || spots.iter().filter(move |(spot, _)| spot.die == die);
+            let plane_senses = |plane: Option<u32>| {
+                let own = on_die().filter(|(spot, _)| plane.is_none_or(|plane| spot.plane == plane));
+                let pages: BTreeMap<_, _> =
+                    own.map(|(spot, sense)| ((spot.plane, spot.unit / in_a_page), *sense)).collect();
+                pages.values().sum::<u64>()
+            };
+            let senses = if multi_plane && !aligned_planes {
+                (0..superblocks.planes).map(|plane| plane_senses(Some(plane))).max().unwrap_or(0)
+            } else {
+                plane_senses(None)
+            };
+            senses + on_die().count() as u64 * self.rules.moves_ns(Kind::Read)
+        };
+        let (reads, at_once) =
+            ((0..superblocks.dies).map(die_reads).max().unwrap_or(0), u64::from(self.rules.at_once()));
+        let in_turns = (programmed.div_ceil(at_once) + 1).div_ceil(superblocks.dies.into());
+        let slowest = self.rules.slowest_page(FlashOp::Program, self.geometry.pages_per_block());
+        Nanos(reads + in_turns * self.rules.alone(Kind::Program, slowest, slowest))
     }
 
     /// How long a channel stays busy from a moment on.
