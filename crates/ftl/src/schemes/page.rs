@@ -48,9 +48,9 @@
 //!    place for what the next collection moves.
 //! 2. `collect` copies a victim's valid pages to the die's collection stream, then erases it; with
 //!    `hint_collection = isolated` each of the host's streams has such a stream, with `apart` pages
-//!    stay in theirs. The host does not wait for it, but the die is busy with it. A classifier gives
-//!    each of them a class; one without room joins another class rather than open the last free
-//!    block. With `streams = two-regions` the host's pages fill the block that the copies have
+//!    stay in theirs. The host does not wait for it, but the die is busy with it. A classifier
+//!    gives each of them a class; one without room joins another class rather than open the last
+//!    free block. With `streams = two-regions` the host's pages fill the block that the copies have
 //!    begun, as in the simulator of Haas 2025.
 //! 3. With `gc = paced` a die has a victim in hand before it is short, and moves some of its pages
 //!    after each page that the host writes there (`pacing.rs`). The last step is `collect`.
