@@ -117,13 +117,13 @@ def test_every_command_of_a_tutorial_runs_and_prints_what_it_shows(name: str, tm
 
 def test_every_command_of_the_gallery_writes_its_report(tmp_path: Path) -> None:
     page = steps(GALLERY.read_text(encoding="utf-8"))
-    assert len(page) == 15
+    assert len(page) == 11
     if not os.environ.get("FTLKIT_LONG"):
-        pytest.skip("fifteen reports take minutes: FTLKIT_LONG=1")
+        pytest.skip("eleven reports take minutes: FTLKIT_LONG=1")
     (tmp_path / "examples").symlink_to(TUTORIALS.parents[1] / "examples")
     for step in page:
         subprocess.run(["bash", "-e", "-c", step.text], cwd=tmp_path, env=environment(tmp_path), check=True)
-    assert len(list(tmp_path.glob("*.html"))) == 15
+    assert len(list(tmp_path.glob("*.html"))) == 11
 
 
 def test_every_tutorial_is_listed() -> None:
