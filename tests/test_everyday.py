@@ -197,6 +197,10 @@ def test_a_workload_in_one_line_is_a_table_of_a_study() -> None:
     assert made["run"] == {"precondition": "steady", "in_use": 0.5}
     assert built("seqread")["run"]["precondition"] == "fill"
     assert built("log")["workload"]["generator"]["flush_every"] == 1
+    assert built("log")["host"] == {"loop": "closed", "queue_depth": 1}, (
+        "an append waits for the flush of the one before"
+    )
+    assert built("log", queue_depth=8)["host"]["queue_depth"] == 8
     assert built("zipf", theta=1.2)["workload"]["generator"]["pattern"] == {"zipf": {"theta": 1.2}}
 
 
@@ -302,6 +306,36 @@ def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
     for name, part in ((str(path), r"2 jobs \(mix, other\)"), (f"{path}:none", "has no job none")):
         with pytest.raises(UserError, match=part):
             built(name)
+
+
+@pytest.mark.parametrize(
+    ("key", "sizes"),
+    [
+        ("bsrange=4k-16k", {4096: 1, 8192: 1, 12288: 1, 16384: 1}),
+        ("blocksize_range=8k-16k", {8192: 1, 16384: 1}),
+        ("bssplit=4k/60:16k/40", {4096: 60, 16384: 40}),
+        ("bssplit=4k/10:8k/:16k/", {4096: 10, 8192: 45, 16384: 45}),
+    ],
+)
+def test_sizes_of_a_fio_job_are_read(key: str, sizes: dict[int, float], tmp_path: Path) -> None:
+    path = tmp_path / "sizes.fio"
+    path.write_text(f"[one]\nrw=randrw\nbs=64k\n{key}\nsize=32m\nio_size=48m\n")
+    generator = built(str(path))["workload"]["generator"]
+    assert {one["size"]: one["weight"] for one in generator["sizes"]["choice"]} == sizes
+    mean = sum(size * weight for size, weight in sizes.items()) / sum(sizes.values())
+    assert (generator["unit"], generator["requests"]) == (min(sizes), int((48 << 20) / mean))
+    requests = fk.trace_info(str(path), requests=2000)["statistics"]["total"]
+    assert requests["mean_size_kb"] == pytest.approx(mean / 1024, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "key", ["bsrange=16k-4k", "bsrange=4k", "bssplit=4k/0:8k/0", "bssplit=4k/x:8k/40", "bssplit=4/a/b"]
+)
+def test_sizes_of_a_fio_job_that_say_nothing_are_refused(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "sizes.fio"
+    path.write_text(f"[one]\nrw=randwrite\n{key}\n")
+    with pytest.raises(UserError, match=re.escape(key.partition("=")[0])):
+        built(str(path))
 
 
 def test_ram_is_told_apart_where_buffers_have_some() -> None:

@@ -25,10 +25,20 @@ _PATTERNS: dict[str, tuple[bool, float | None]] = {
 }
 """Of each value of `rw`: whether places are random, and the share of writes if all are alike."""
 
-_OTHER_NAMES = {"readwrite": "rw", "blocksize": "bs", "filesize": "size", "fdatasync": "fsync", "io_limit": "io_size"}
+_OTHER_NAMES = {
+    "readwrite": "rw",
+    "filesize": "size",
+    "fdatasync": "fsync",
+    "io_limit": "io_size",
+    "blocksize": "bs",
+    "blocksize_range": "bsrange",
+}
 
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 """Engines that wait for each request, whatever `iodepth` says; psync is fio's own choice."""
+
+_MOST_SIZES = 1 << 16
+"""Fewer sizes than that are told apart."""
 
 _HARMLESS = {
     *("name", "direct", "filename", "directory", "group_reporting", "thread", "invalidate", "stonewall"),
@@ -88,8 +98,11 @@ class _Reading:
         if rw not in _PATTERNS:
             raise UserError(f"{self._path}: rw={rw} is not read. Give one of {', '.join(_PATTERNS)}.")
         is_random, writes = _PATTERNS[rw]
-        unit = self._bytes("bs", str(self._take("bs", "4k")))
+        sizes = self._sizes()
+        unit = min(sizes)
         generator: Json = {"pattern": self._pattern(is_random=is_random), "unit": unit, "arrivals": ARRIVALS}
+        if len(sizes) > 1:
+            generator["sizes"] = {"choice": [{"size": size, "weight": weight} for size, weight in sizes.items()]}
         generator["write_share"] = self._write_share() if writes is None else writes
         flush_every = self._count("fsync", "0")
         if flush_every:
@@ -100,7 +113,7 @@ class _Reading:
             run["in_use"] = _native.share(str(size))
         elif size:
             generator["span"] = max(self._bytes("size", str(size)) // unit, 1) * unit
-        requests = self._requests(unit)
+        requests = self._requests(sum(size * weight for size, weight in sizes.items()) / sum(sizes.values()))
         if requests:
             generator["requests"] = requests
         host = self._host(generator)
@@ -108,6 +121,28 @@ class _Reading:
         if left:
             warnings.warn(f"{self._path}: not read: {', '.join(left)}.", RuntimeWarning, stacklevel=2)
         return Job(generator, host, run)
+
+    def _sizes(self) -> dict[int, float]:
+        """Bytes of requests and their weights; of a range all multiples of its least size, as in fio."""
+        split, between = self._take("bssplit", None), self._take("bsrange", None)
+        text = str(self._take("bs", "4k"))
+        if split:
+            parts = [part.partition("/") for part in split.split(":")]
+            is_read = all(share.replace(".", "", 1).isdecimal() or not share for _, _, share in parts)
+            sizes = {self._bytes("bssplit", size): float(share or 0) if is_read else 0.0 for size, _, share in parts}
+            rest = [self._bytes("bssplit", size) for size, _, share in parts if not share]
+            sizes |= {size: max(100 - sum(sizes.values()), 0) / len(rest) for size in rest}
+            is_read = any(sizes.values())
+        elif between:
+            least, most = (self._bytes("bsrange", size) for size in between.partition("-")[::2])
+            sizes = dict.fromkeys(range(least, most + 1, max(least, 1)), 1.0)
+            is_read = len(sizes) in range(1, _MOST_SIZES)
+        else:
+            return {self._bytes("bs", text): 1.0}
+        if not is_read:
+            given = f"bssplit={split}" if split else f"bsrange={between}"
+            raise UserError(f"{self._path}: {given} is not read. Give bsrange=4k-16k, or bssplit=4k/60:16k/40.")
+        return sizes
 
     def _pattern(self, *, is_random: bool) -> Any:  # noqa: ANN401 - a pattern of a generator
         if not is_random:
@@ -127,11 +162,11 @@ class _Reading:
             return _native.share(f"{writes}".rstrip("%") + "%")
         return 1 - _native.share(f"{reads}".rstrip("%") + "%") if reads is not None else 0.5
 
-    def _requests(self, unit: int) -> int:
+    def _requests(self, mean_bytes: float) -> int:
         given, loops = self._count("number_ios", "0"), self._count("loops", "1")
         written = self._take("io_size", None)
         if not given and written and not str(written).endswith("%"):
-            given = self._bytes("io_size", str(written)) // unit
+            given = int(self._bytes("io_size", str(written)) / mean_bytes)
         return given * loops
 
     def _host(self, generator: Json) -> Json:

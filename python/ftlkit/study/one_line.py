@@ -148,12 +148,15 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
     generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS}
     if "theta" in options:
         generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
+    closed: Json = {"loop": "closed"}
     if name == "log":
         generator["flush_every"] = 1
+        # An append waits for the flush of the one before.
+        closed["queue_depth"] = 1
     random_writes = pattern != "sequential" and name != "cachelib" and writes not in (0, "0", "0%")
     return Shape(
         generator,
-        {} if "loop" in options else {"loop": "closed"},
+        {} if "loop" in options else closed,
         {"precondition": "steady" if random_writes else "fill"},
         _span(options),
     )
