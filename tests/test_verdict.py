@@ -170,6 +170,18 @@ def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule 
     return next((caution for caution in all_cautions(fk.Results(document)) if caution.kind == kind), None)
 
 
+def go_round(document: Document, laps: float) -> None:
+    """Write in order, so many times round."""
+    document["study"]["workload"] = {"generator": {"pattern": "sequential", "span": 1 << 20}}
+    for run in document["runs"]:
+        run["host_written_bytes"] = int(laps * (1 << 20))
+
+
+def test_a_log_that_went_round_twice_wears_as_in_the_long_run(document: Document) -> None:
+    go_round(document, 2)
+    assert told(document, "laps") is None
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "facts"),
     [
@@ -180,6 +192,7 @@ def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule 
         ("few_for_p99", lambda document: serve(document, 20), {"rests": "is about the longest of them"}),
         ("misaligned", lambda document: document["workload"].update(misalignment=MISALIGNED), {"page": 4096}),
         ("repeated", lambda document: document["workload"].update(repeated=REPEATED), {"share": 0.4}),
+        ("laps", lambda document: go_round(document, 1.5), {"laps": 1.5, "span": 1 << 20}),
         ("rising", lambda document: rise(document["runs"][0]), {"each": "page from 1.10 to 1.90"}),
         ("nothing_erased", lambda document: erase_nothing(document["runs"][0]), {"names": "page"}),
         ("unsettled", lambda document: document["runs"][2]["precondition"].update(settled=False), {"names": "fast"}),

@@ -26,7 +26,7 @@ _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
 """Most unmeasured stacks to name."""
-_OF_EVERY_RUN = ("misaligned", "repeated", "untouched")
+_OF_EVERY_RUN = ("misaligned", "repeated", "untouched", "laps")
 """Kinds of caution that hold for every run of a workload, whatever the stack."""
 _NUMBERS = {2: "Two", 3: "Three"}
 """Small numbers at the beginning of a sentence."""

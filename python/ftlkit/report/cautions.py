@@ -45,6 +45,9 @@ UNTOUCHED = 0.05
 FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
+LAPS = 2
+"""A log that went round less often than this while it was measured may wear otherwise in the long run."""
+
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
     "fill": "--precondition fill, in a study run.precondition",
@@ -253,6 +256,19 @@ def _untouched(results: Outcome) -> Mapping[str, Any] | None:
     return {"full": full, "untouched": 1 - touched / live, "share": share} if 1 - touched / live > UNTOUCHED else None
 
 
+def _laps(results: Outcome) -> Mapping[str, Any] | None:
+    """Lives of logs whose writes went round less than twice while they were measured."""
+    generator = results.document["study"].get("workload", {}).get("generator", {})
+    if generator.get("pattern") != "sequential" or not generator.get("span"):
+        return None
+    runs = [run for run in results.document["runs"] if (life := run.get("endurance")) and life["spares_gone"]]
+    short = [run for run in runs if run["host_written_bytes"] < LAPS * generator["span"]]
+    if not short:
+        return None
+    laps = max(run["host_written_bytes"] for run in short) / generator["span"]
+    return {"names": names(short), "laps": laps, "span": generator["span"]}
+
+
 def _rising(run: Run) -> Mapping[str, float] | None:
     """A device measured before its steady state: the longer the run, the worse the mean."""
     series = run["series"]
@@ -421,6 +437,15 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "The requests replayed never touch more than a twentieth of the prepared data, which make GC cost more than "
         "on a device with more room. If the drive really holds no more, set the share in use (--in-use, in a study "
         "run.in_use)",
+    ),
+    Rule(
+        "laps",
+        _laps,
+        "Lives of {names} rest on writes in order that went round {laps:digits} times in {span:size}: wear of later "
+        "rounds may be less even.",
+        "Replay more requests ({more}).",
+        "Lives rest on writes in order that went round less than twice, and wear of later rounds may be less even: "
+        "replay more requests (--requests)",
     ),
     Rule(
         "rising",
