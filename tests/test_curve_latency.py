@@ -78,6 +78,7 @@ def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:
         steep[1].estimates[kind] = Estimate(3_000, None, 1)
         assert f"Its knee is at 100: the 99th percentile of {service.KINDS[kind]}" in knees.over_load(steep)[0]
     assert "knee" not in knees.over_load(flat)[0]
+    assert "knee" not in knees.over_load([*flat, point("page", 800, 9e9, behind=True)])[0], "an overload has none"
     del flat[0].estimates["read_p99_ns"]
     assert "knee" not in knees.over_load(flat)[0], "a kind of which there are no requests"
 

@@ -45,16 +45,19 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     limit = f" and falls behind at {_rate(beyond)}" if beyond else ", the highest load that it was tried with"
     text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
-        return f"{text}. There it answers in {_mean(last)} on average.{_knee(points)}"
+        return f"{text}. There it answers in {_mean(last)} on average."
     return (
         f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
         f"and its 99th percentile from {_p99(first)} to {_p99(last)}."
-        f"{_knee(points)}"
+        f"{_knee(kept)}"
     )
 
 
 def _knee(points: Sequence[Point]) -> str:
-    """The highest load before a 99th percentile of reads or writes leaves the lowest load's."""
+    """The highest load before a 99th percentile of reads or writes leaves the lowest load's.
+
+    Of loads that a layer keeps up with: beyond these, times only reflect how long the workload is.
+    """
     first = points[0]
     steep = ((at, name) for at in range(1, len(points)) for name in KINDS if _growth(points[at], first, name) > KNEE)
     place, metric = next(steep, (0, ""))
