@@ -280,10 +280,9 @@ impl StreamPolicy for Streams {
     fn collected_stream(&self, from: Stream) -> Stream {
         match *self {
             Self::Separate | Self::TwoRegions => COLLECTED,
-            Self::Shared | Self::Hinted { collection: HintCollection::Apart, .. } => from,
-            Self::Hinted { streams, collection: HintCollection::Isolated } if from < streams => streams + from,
-            Self::Hinted { collection: HintCollection::Isolated, .. } => from,
             Self::Hinted { streams, collection: HintCollection::Together } => streams,
+            Self::Hinted { streams, collection: HintCollection::Isolated } if from < streams => streams + from,
+            Self::Shared | Self::Hinted { .. } => from,
         }
     }
 
