@@ -7,7 +7,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-pub use quantity::choose_from;
+pub use quantity::{choose_from, nearest};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 

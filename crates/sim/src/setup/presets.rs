@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use trace::units::choose_from;
+use trace::units::{choose_from, nearest};
 
 use super::document::Document;
 use super::keys::{DeviceKeys, DeviceText};
@@ -62,7 +62,12 @@ pub fn preset(name: &str) -> Result<&'static Preset, SimError> {
     let why = match (&starting[..], &containing[..]) {
         _ if part.is_empty() => format!("no device is named; choose from {}", names(all.iter().collect())),
         ([preset], _) | ([], [preset]) => return Ok(preset),
-        (_, []) => format!("unknown device; {}", choose_from(name, &names(all.iter().collect()))),
+        (_, []) => {
+            let known = names(all.iter().collect());
+            let likeness = |name: &str| nearest(name, known.split(", ")).map_or(0.0, |(_, likeness)| likeness);
+            let typed = if likeness(&model) > likeness(&part) { &model } else { &part };
+            format!("unknown device; {}", choose_from(typed, &known))
+        }
         _ => format!("several devices are called so; choose from {}", names(containing)),
     };
     Err(SimError::study(format!("device.preset = {name:?}: {why}")))
@@ -79,7 +84,12 @@ mod tests {
         {
             assert_eq!(preset(part).expect(part).name, name);
         }
-        for (part, said) in [("like", "choose from 970-pro-like, "), ("7540", "unknown device"), ("", "no device")] {
+        for (part, said) in [
+            ("like", "choose from 970-pro-like, "),
+            ("7540", "unknown device; did you mean 7450-like?"),
+            ("slc-smoll", "mean slc-small?"),
+            ("", "no device"),
+        ] {
             let error = preset(part).expect_err(part).to_string();
             assert!(error.contains(said), "{error}");
         }
