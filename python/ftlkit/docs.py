@@ -150,7 +150,7 @@ _TYPES = {str: "text", int: "integer", float: "number", bool: "boolean"}
 _REQUEST_COLUMNS = {
     "label": ("text", "the run"),
     "kind": ("text", "`read`, `write`, `trim` or `flush`"),
-    "request": ("integer", "its place in the workload, from 1"),
+    "request": ("integer", "its place in the order of issue, from 1"),
     "arrival_ns": ("integer", "its arrival in the workload; a closed loop ignores it"),
     "begin_ns": (
         "integer",

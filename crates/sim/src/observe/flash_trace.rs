@@ -36,7 +36,7 @@ pub(crate) fn check(pages: u32, maps_pages: bool, exposure: Option<&Exposure>) -
         )
     } else if !maps_pages {
         "it shows what is done to each page, and here what is mapped is no page that is programmed by itself. \
-         Leave device.mapping_unit and device.programming out"
+         Leave device.mapping_unit, device.programming and device.superblock out"
     } else if exposure.is_some() {
         "it does not show the padding with which blocks are filled up where device.power_loss_protection is false; \
          leave power_loss_protection out"

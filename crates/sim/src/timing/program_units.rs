@@ -3,7 +3,7 @@
 //! A block takes its units in strict order, so at most one of its program units is open: the one
 //! that the next unit goes to. All of its units but the last go into a buffer, at once. The last
 //! one carries the program of all. In a block in pSLC mode they may be smaller, down to one unit
-//! that waits for no other.
+//! that waits for no other. Units that are programmed alone may leave gaps.
 //!
 //! Units of the host wait in the program buffer (`program_buffer.rs`). Those of collections have a
 //! place beside it for each program unit that is open. Who completes one of these waits for its
@@ -161,7 +161,8 @@ impl ProgramUnits {
     /// program buffer.
     #[inline]
     pub(super) fn write(&mut self, block: usize, unit: u32) -> u16 {
-        debug_assert_eq!(self.blocks[block].units, unit, "blocks are filled in strict order");
+        let Filling { units, size, .. } = self.blocks[block];
+        debug_assert!(size == 1 || units == unit, "blocks are filled in strict order");
         let of_host = self.close(block);
         self.blocks[block].units = unit + 1;
         of_host

@@ -73,6 +73,8 @@ impl EventTiming {
             return comes;
         }
         let number = self.issue_after(Kind::Place, comes, 0);
+        let issue = self.tasks.get(number).issue;
+        self.buffer.iter_mut().for_each(|buffer| buffer.announce(issue));
         self.tasks.end_of(number, comes.earliest.0.max(self.now))
     }
 

@@ -64,6 +64,29 @@ fn a_burst_waits_as_in_a_queue_of_that_size_before_the_same_flash() {
     }
 }
 
+/// Long writes off the grid: the rest of their first pages is read, so that later pages of a block
+/// come before these. In another order of programs, blocks have gaps.
+#[test]
+fn no_more_is_held_than_asked_for_where_units_come_out_of_order() {
+    for (stack, cell) in [("page", ""), ("dftl:cmt=4KiB", ""), ("page", "cell = \"mlc\""), ("fast", ""), ("block", "")]
+    {
+        for places in [1, 2, 4, 16] {
+            let run = results(&format!(
+                "[device]\nchannels = 1\nblocks_per_plane = 64\npages_per_block = 16\npage_size = \"4KiB\"\nspare = 0.5\n{cell}\n\
+                 program_buffer = {}\n[workload.generator]\nrequests = 300\nspan = \"1MiB\"\nunit = \"512B\"\nsizes = \"30KiB\"\n\
+                 write_share = 1.0\narrivals = {{ poisson = {{ mean_gap = \"1ms\" }} }}\n[run]\nprecondition = \"fill\"\n\
+                 [[ftl]]\nname = \"{stack}\"\n",
+                places * UNIT_BYTES
+            ))
+            .runs
+            .remove(0);
+            let buffer = run.footprint.structures.iter().find(|structure| structure.name == "program buffer");
+            let held = buffer.expect("there is one").ram_bytes / UNIT_BYTES;
+            assert_eq!(held, places, "{stack} on {cell:?}: places that were taken at the same time");
+        }
+    }
+}
+
 #[test]
 fn a_larger_program_buffer_is_never_slower() {
     let is_long = std::env::var_os("FTLKIT_LONG").is_some();

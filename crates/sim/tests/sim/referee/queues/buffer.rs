@@ -1,6 +1,6 @@
 //! Units that wait in the controller until they are programmed, and the places of the host's.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 
 use ftl::{FlashOp, Moment, Task, Timing};
 
@@ -15,7 +15,9 @@ pub(super) struct Buffer {
     /// Who asks in this round.
     pub(super) asking: Vec<Node>,
     /// Who asked before.
-    pub(super) line: VecDeque<Node>,
+    pub(super) line: Vec<Node>,
+    /// Who has no place yet.
+    pub(super) without: BTreeSet<Node>,
 }
 
 impl Queues {
@@ -28,26 +30,34 @@ impl Queues {
     /// When a unit that comes at a moment has a place in the buffer.
     pub(super) fn take_place(&mut self, comes: Moment) -> Moment {
         let nobody_waits = self.buffer.asking.is_empty() && self.buffer.line.is_empty();
-        if self.is_over(comes) && nobody_waits && self.has_place() {
+        let others = if self.buffer.without.is_empty() { 0 } else { 1 };
+        if self.is_over(comes) && nobody_waits && self.free_places() > others {
             self.buffer.taken += 1;
             return comes;
         }
         let node = self.add(What::Place, &[comes]);
+        self.buffer.without.insert(node);
         self.moment(node, comes.earliest.0.max(self.now))
     }
 
-    fn has_place(&self) -> bool {
-        self.rules.buffered.is_some_and(|places| self.buffer.taken < places.cast_signed())
+    fn free_places(&self) -> i64 {
+        self.rules.buffered.map_or(0, |places| places.cast_signed() - self.buffer.taken)
     }
 
-    /// Who asked in this round stands in line, in the order of issue. Then places are given away:
-    /// one more than there are if nothing else will happen.
+    /// Who asked in this round stands in line, in the order of issue. Then places are given away,
+    /// the last free one to who was issued first: one more than there are if nothing else will
+    /// happen.
     pub(super) fn give_places(&mut self) {
         let mut asking = std::mem::take(&mut self.buffer.asking);
         asking.sort_unstable();
         self.buffer.line.extend(asking);
-        while self.has_place() || self.events.is_empty() {
-            let Some(node) = self.buffer.line.pop_front() else { return };
+        while let Some(&front) = self.buffer.line.first() {
+            let (free, is_stuck) = (self.free_places(), self.events.is_empty());
+            let eldest = self.buffer.without.first().copied().filter(|node| self.buffer.line.contains(node));
+            let next = if free > 1 { Some(front) } else { eldest.filter(|_| free == 1 || is_stuck) };
+            let Some(node) = next.or_else(|| is_stuck.then_some(front)) else { return };
+            self.buffer.line.retain(|&other| other != node);
+            self.buffer.without.remove(&node);
             self.buffer.taken += 1;
             self.at(self.now, Event::Alarm(node));
         }
