@@ -171,7 +171,7 @@ def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule 
 
 
 def go_round(document: Document, laps: float) -> None:
-    """Write in order, so many times round."""
+    """Write in order, round after round."""
     document["study"]["workload"] = {"generator": {"pattern": "sequential", "span": 1 << 20}}
     for run in document["runs"]:
         run["host_written_bytes"] = int(laps * (1 << 20))

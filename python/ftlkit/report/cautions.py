@@ -46,7 +46,7 @@ FILLING = 1.25
 """Write amplification that ends this many times higher than it began had not settled."""
 
 LAPS = 2
-"""A log that went round less often than this while it was measured may wear otherwise in the long run."""
+"""A log measured for fewer rounds than this may wear otherwise in the long run."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",

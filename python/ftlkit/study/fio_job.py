@@ -123,7 +123,7 @@ class _Reading:
         return Job(generator, host, run)
 
     def _sizes(self) -> dict[int, float]:
-        """Bytes of requests and their weights; of a range all multiples of its least size, as in fio."""
+        """Sizes in bytes and their weights; of a range all multiples of its least, as in fio."""
         split, between = self._take("bssplit", None), self._take("bsrange", None)
         text = str(self._take("bs", "4k"))
         if split:

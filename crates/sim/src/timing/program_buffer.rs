@@ -5,8 +5,8 @@
 //! host to the rate of the flash. What collections move waits elsewhere: see `program_units.rs`.
 //!
 //! The last free place is for the unit that was issued first of those without one. It may have yet
-//! to come, because its data are being read, and what came meanwhile may have to be programmed after
-//! it. All that it waits for was issued before it, so some unit with a place can always be
+//! to come, because its data are being read, and units that came meanwhile may have to wait for its
+//! program. All that it waits for was issued before it, so some unit with a place can always be
 //! programmed, unless program units of several units are open.
 
 use std::collections::BTreeMap;

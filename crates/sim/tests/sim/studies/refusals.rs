@@ -190,7 +190,7 @@ fn units_and_word_lines() {
     let trace = "[run]\nflash_trace = \"0ms..1ms\"\n[[ftl]]\nname = \"page\"";
     refused(
         &text("mapping_unit = \"1KiB\"", WORKLOAD, trace),
-        &["run.flash_trace", "mapping_unit and device.programming"],
+        &["run.flash_trace", "device.programming and device.superblock out"],
     );
     refused(
         &text("power_loss_protection = false\ncell = \"mlc\"", WORKLOAD, trace),
