@@ -30,7 +30,7 @@ impl Queues {
     /// When a unit that comes at a moment has a place in the buffer.
     pub(super) fn take_place(&mut self, comes: Moment) -> Moment {
         let nobody_waits = self.buffer.asking.is_empty() && self.buffer.line.is_empty();
-        let others = if self.buffer.without.is_empty() { 0 } else { 1 };
+        let others = i64::from(!self.buffer.without.is_empty());
         if self.is_over(comes) && nobody_waits && self.free_places() > others {
             self.buffer.taken += 1;
             return comes;
