@@ -304,6 +304,7 @@ NO_CONTROL = {
     "a-sast": ["A-SAST and SAST-G"],
     "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases", "D9, interval"],
     "owl": ["O5, TPC-C erases", "O6, TPC-C erases", "O8, most traces", "O9, others"],
+    "fdp": ["C5, crossing"],
     "rftl": [
         "R3, reads, order, one entry",
         "R3, writes, RFTL(2) and RFTL(3), one entry",

@@ -1,6 +1,7 @@
 //! The engine of page maps: where pages are placed, how their blocks are collected, and what a
 //! failing block costs.
 
+mod by_class;
 pub mod classes;
 pub mod folding;
 pub mod idle;

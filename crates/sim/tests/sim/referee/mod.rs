@@ -77,8 +77,8 @@ fn drawn_runs_agree_to_the_nanosecond() {
 /// standings, and a place was given while controller time alone was under way.
 const ONCE_DIFFERENT: [u64; 3] = [2_000_036, 71_000_019, 4_000_022];
 
-/// Runs with five of copy_back, multi_plane, suspended programs, gc_channels, an order of classes
-/// and a bound on overtaking: fewer than one in a hundred drawn ones.
+/// Runs with five of `copy_back`, `multi_plane`, suspended programs, `gc_channels`, an order of
+/// classes and a bound on overtaking: fewer than one in a hundred drawn ones.
 const OF_MANY_ABILITIES: [u64; 4] = [900_000_174, 900_000_245, 900_000_331, 900_000_707];
 
 #[test]

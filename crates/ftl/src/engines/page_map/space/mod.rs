@@ -22,8 +22,8 @@
 //! `pinned.rs` with blocks that nobody collects, `hands.rs` with those that are emptied step by
 //! step, `facts.rs` tells about all of them.
 
-mod by_class;
 mod capacity;
+mod counting;
 mod facts;
 mod failing;
 mod filling;
@@ -45,13 +45,13 @@ use crate::blocks::ledger::Ledger;
 use crate::blocks::manager::BlockManager;
 use crate::blocks::pool::channels_first;
 use crate::blocks::victims::{CandidateFacts, Victims};
+use crate::engines::page_map::by_class::ByClass;
 use crate::port::device::Device;
 use crate::port::error::{ConfigError, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::label::{Content, Label};
 use crate::recovery::scan::DeviceScan;
 use crate::recovery::summary::Summaries;
-use by_class::ByClass;
 
 pub use crate::engines::page_map::needs::{ClassNeeds, PslcNeeds, SpaceNeeds};
 
@@ -177,7 +177,7 @@ impl PageSpace {
             soft: needs.soft_streams(),
             clock: 0,
             opened: vec![0; geometry.blocks() as usize],
-            by_class: ByClass::new(&needs, &streams, layout),
+            by_class: ByClass::new(&needs.classes, &needs.class_of_streams(streams.len()), &streams, layout),
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
             units_per_page: layout.units_per_page,
