@@ -37,9 +37,6 @@ _OTHER_NAMES = {
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 """Engines that wait for each request, whatever `iodepth` says; psync is fio's own choice."""
 
-_MOST_SIZES = 1 << 16
-"""Fewer sizes than that are told apart."""
-
 _HARMLESS = {
     *("name", "direct", "filename", "directory", "group_reporting", "thread", "invalidate", "stonewall"),
     *("description", "buffered", "refill_buffers", "write_lat_log", "write_bw_log", "write_iops_log", "log_avg_msec"),
@@ -98,11 +95,9 @@ class _Reading:
         if rw not in _PATTERNS:
             raise UserError(f"{self._path}: rw={rw} is not read. Give one of {', '.join(_PATTERNS)}.")
         is_random, writes = _PATTERNS[rw]
-        sizes = self._sizes()
-        unit = min(sizes)
+        unit, mean_bytes, sizes = self._sizes()
         generator: Json = {"pattern": self._pattern(is_random=is_random), "unit": unit, "arrivals": ARRIVALS}
-        if len(sizes) > 1:
-            generator["sizes"] = {"choice": [{"size": size, "weight": weight} for size, weight in sizes.items()]}
+        generator |= sizes
         generator["write_share"] = self._write_share() if writes is None else writes
         flush_every = self._count("fsync", "0")
         if flush_every:
@@ -113,7 +108,7 @@ class _Reading:
             run["in_use"] = _native.share(str(size))
         elif size:
             generator["span"] = max(self._bytes("size", str(size)) // unit, 1) * unit
-        requests = self._requests(sum(size * weight for size, weight in sizes.items()) / sum(sizes.values()))
+        requests = self._requests(mean_bytes)
         if requests:
             generator["requests"] = requests
         host = self._host(generator)
@@ -122,27 +117,37 @@ class _Reading:
             warnings.warn(f"{self._path}: not read: {', '.join(left)}.", RuntimeWarning, stacklevel=2)
         return Job(generator, host, run)
 
-    def _sizes(self) -> dict[int, float]:
-        """Sizes in bytes and their weights; of a range all multiples of its least, as in fio."""
+    def _sizes(self) -> tuple[int, float, Json]:
+        """The least and the mean size in bytes, and the generator's key where there are several."""
         split, between = self._take("bssplit", None), self._take("bsrange", None)
-        text = str(self._take("bs", "4k"))
+        unit = self._bytes("bs", str(self._take("bs", "4k")))
         if split:
-            parts = [part.partition("/") for part in split.split(":")]
-            is_read = all(share.replace(".", "", 1).isdecimal() or not share for _, _, share in parts)
-            sizes = {self._bytes("bssplit", size): float(share or 0) if is_read else 0.0 for size, _, share in parts}
-            rest = [self._bytes("bssplit", size) for size, _, share in parts if not share]
-            sizes |= {size: max(100 - sum(sizes.values()), 0) / len(rest) for size in rest}
-            is_read = any(sizes.values())
-        elif between:
+            return self._split(split)
+        if between:
             least, most = (self._bytes("bsrange", size) for size in between.partition("-")[::2])
-            sizes = dict.fromkeys(range(least, most + 1, max(least, 1)), 1.0)
-            is_read = len(sizes) in range(1, _MOST_SIZES)
-        else:
-            return {self._bytes("bs", text): 1.0}
-        if not is_read:
-            given = f"bssplit={split}" if split else f"bsrange={between}"
-            raise UserError(f"{self._path}: {given} is not read. Give bsrange=4k-16k, or bssplit=4k/60:16k/40.")
-        return sizes
+            if not 0 < least <= most:
+                raise UserError(
+                    f"{self._path}: bsrange={between} is no range. Give the least size first: bsrange=4k-16k."
+                )
+            # To fio, sizes are multiples of the least.
+            sizes = {"uniform": {"min": least, "max": most, "step": least}}
+            return least, (least + most // least * least) / 2, {"sizes": sizes}
+        return unit, unit, {}
+
+    def _split(self, split: str) -> tuple[int, float, Json]:
+        """Sizes with their shares, as fio has them: those without one take the rest alike."""
+        parts = [part.partition("/")[::2] for part in split.split(":")]
+        shares = [float(share) for _, share in parts if share.replace(".", "", 1).isdecimal()]
+        empty = [size for size, share in parts if not share]
+        if len(shares) + len(empty) < len(parts) or not (empty or any(shares)):
+            raise UserError(
+                f"{self._path}: bssplit={split} is not read. Give each size its share: bssplit=4k/60:16k/40."
+            )
+        rest = max(100 - sum(shares), 0) / max(len(empty), 1)
+        pairs = [(self._bytes("bssplit", size), float(share or rest)) for size, share in parts]
+        mean = sum(size * weight for size, weight in pairs) / sum(weight for _, weight in pairs)
+        choice = [{"size": size, "weight": weight} for size, weight in pairs]
+        return min(size for size, _ in pairs), mean, {"sizes": {"choice": choice}}
 
     def _pattern(self, *, is_random: bool) -> Any:  # noqa: ANN401 - a pattern of a generator
         if not is_random:
