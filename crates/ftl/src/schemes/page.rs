@@ -90,7 +90,7 @@ use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::blocks::victims;
 use crate::classifiers;
-use crate::engines::page_map::classes::Classes;
+use crate::engines::page_map::classes::{Classes, data_then_collected};
 use crate::engines::page_map::idle::GC_IDLE;
 use crate::engines::page_map::mapped::{COLLECTED, HOST};
 use crate::engines::page_map::pacing::GC;
@@ -131,10 +131,11 @@ const HINT_COLLECTION: Parameter = Parameter {
     name: "hint_collection",
     kind: Kind::Choice { of: &["together", "apart", "isolated"] },
     default: "together",
-    meaning: "With streams = hints: where collected pages go. together: those of all streams to blocks of their own (FDP: initially isolated \
-              handles); isolated: those of each stream to blocks of their own (FDP: persistently isolated); apart: those of each stream to the \
-              blocks of what is newly written to it. Together takes an open block more on every die, isolated one more per stream, all of which \
-              have to be spared.",
+    meaning: "With streams = hints: where collected pages go. together: those of all streams to blocks of their own \
+              (FDP: initially isolated handles); isolated: those of each stream to blocks of their own (FDP: \
+              persistently isolated); apart: those of each stream to the blocks of what is newly written to it. \
+              Together takes an open block more on every die, isolated one more per stream, all of which have to be \
+              spared.",
     source: "ftlkit, NVMe TP4146",
 };
 
@@ -223,15 +224,7 @@ pub enum HintCollection {
 }
 
 /// Streams of what the host writes, and as many of what is collected.
-const PURPOSES: [Purpose; 2 * MOST_STREAMS] = {
-    let mut purposes = [Purpose::Data; 2 * MOST_STREAMS];
-    let mut at = MOST_STREAMS;
-    while at < purposes.len() {
-        purposes[at] = Purpose::Collected;
-        at += 1;
-    }
-    purposes
-};
+const PURPOSES: [Purpose; 2 * MOST_STREAMS] = data_then_collected();
 
 impl StreamPolicy for Streams {
     fn streams(&self) -> &'static [Purpose] {

@@ -34,15 +34,18 @@ use crate::port::error::{ConfigError, FtlError};
 pub const MOST_CLASSES: usize = 17;
 
 /// Purposes of the classes between the first and the last: those of the host, then the others.
-const PURPOSES: [Purpose; 2 * MOST_CLASSES] = {
-    let mut purposes = [Purpose::Data; 2 * MOST_CLASSES];
-    let mut at = MOST_CLASSES;
-    while at < purposes.len() {
+const PURPOSES: [Purpose; 2 * MOST_CLASSES] = data_then_collected();
+
+/// Purposes: in the first half data of the host, in the other half collected pages.
+pub const fn data_then_collected<const ALL: usize>() -> [Purpose; ALL] {
+    let mut purposes = [Purpose::Data; ALL];
+    let mut at = ALL / 2;
+    while at < ALL {
         purposes[at] = Purpose::Collected;
         at += 1;
     }
     purposes
-};
+}
 
 /// A classifier at work.
 #[derive(Debug)]
