@@ -372,7 +372,7 @@ impl<D: Device> FlashPort<D> {
     /// Does a step of background work that takes so long at most, on idle dies. Where such work
     /// reads ahead it does so within the step, and the cursor is at its end.
     pub fn in_step<R>(&mut self, price: Nanos, work: impl FnOnce(&mut Self) -> R) -> R {
-        if self.estimate_moves(&[], 0).is_none() {
+        if !self.reads_ahead() {
             return work(self);
         }
         let until = self.cursor.earliest + price;

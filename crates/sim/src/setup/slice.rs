@@ -14,8 +14,8 @@
 //! devices keep their blocks, since merges depend on their size, and have fewer of them.
 //!
 //! Blocks of few units have fewer valid ones when they are collected, whatever a unit's bytes. So
-//! `"auto"` counts units, not bytes: [`UNITS_TIMES_SPARE`] in a block at least. A slice with larger
-//! mapping units has more bytes, and costs no more to simulate.
+//! `"auto"` counts units, not bytes: a block has [`LEAST_UNITS_PER_BLOCK`] at least, and
+//! [`UNITS_TIMES_SPARE`] ÷ spare. A slice with larger units has more bytes, and costs no more.
 
 use flash::{CellMode, Shape};
 use ftl::registry::{self, Resolved};

@@ -226,7 +226,7 @@ fn step_that_fits<S: PageMapped, D: Device>(
     };
     let fits = priced(flash, least)?;
     let steps = end.since(from).0 / fits.1.0.max(1);
-    if steps < 2 || flash.estimate_moves(&[], 0).is_none() {
+    if steps < 2 || !flash.reads_ahead() {
         return Some(fits);
     }
     priced(flash, least.saturating_mul(steps.min(u32::MAX.into()) as u32)).or(Some(fits))

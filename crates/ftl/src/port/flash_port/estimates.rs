@@ -49,6 +49,11 @@ impl<D: Device> FlashPort<D> {
         self.device.timing().estimate_moves(&reads, programmed)
     }
 
+    /// Whether background work reads ahead of its programs.
+    pub fn reads_ahead(&self) -> bool {
+        self.estimate_moves(&[], 0).is_some()
+    }
+
     fn estimate_at(&self, op: FlashOp, place: (Pbn, u32)) -> Nanos {
         self.asks("how long an operation would take");
         let task = self.task(op, place, false);
