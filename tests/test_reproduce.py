@@ -49,6 +49,7 @@ def test_the_page_shows_claims_figures_and_reasons_and_loads_nothing(study: Path
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     for words in (
         "Groups",
+        "What the workloads can show",
         "<em>What holds</em>: Groups do nothing to BAST.",
         "<em>What does not</em>: SAST takes time.",
         "<em>What decides</em>: The clock.",

@@ -6,6 +6,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import reproduce
+from ftlkit.reproduce import workloads
 from ftlkit.reproduce.factorial import effects
 from reproduction import STUDY, claim, judged, made
 from tool_modules import load_tool
@@ -214,3 +215,27 @@ def test_incomplete_factorial_is_refused(study: Path, before: str, after: str, m
     study.write_text(STUDY + FACTORIAL.replace(before, after), encoding="utf-8")
     with pytest.raises(fk.UserError, match=message):
         reproduce.load(study)
+
+
+def test_page_names_workloads_that_cannot_show_an_effect(study: Path) -> None:
+    own = claim("measured", 'kind = "change", of = "SAST", against = "BAST"', KNOCKOUT.replace('"C"', '"BAST"'))
+    needs = own.replace('knockout = { of = "BAST" }', "knockout = { only = {} }")
+    study.write_text(
+        STUDY.partition("[claims")[0] + needs + "needs = { runs = 0.9, rewritten = 0.01 }\n", encoding="utf-8"
+    )
+    plan = reproduce.load(study)
+    (shown,) = workloads.shown(plan)
+    assert (shown.workload, shown.requests) == ("fin1", 4000)
+    runs = f"{100 * shown.shares['runs']:.1f}"
+    assert [text.replace("\u00a0", " ") for text in workloads.lacking(plan, [shown])] == [
+        f"C: fin1 has {runs} % in runs of writes above 4 KiB; the effect needs 90.0 %."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"),
+    [("{ luck = 0.5 }", "luck is no share of a workload"), ("{ runs = 26.0 }", "needs.runs = 26.0: must be above 0")],
+)
+def test_needs_name_shares_up_to_one(study: Path, needs: str, said: str) -> None:
+    with pytest.raises(fk.UserError, match=said):
+        judged(study, claim("measured", CHANGE, f"{KNOCKOUT}needs = {needs}\n"), [])

@@ -30,6 +30,15 @@ EFFECTS = ("lower", "higher", "similar")
 FIGURES = ("value", "best")
 """Measures of no effect, so none is lost in a knock-out."""
 
+SHARES = {
+    "rewritten_soon": "rewritten within 2 MiB written",
+    "rewritten": "rewritten within 128 MiB",
+    "runs": "in runs of writes above 4 KiB",
+    "hot": "to the hottest 1 %",
+    "touched": "logical blocks within 512 MiB",
+}
+"""Shares of the written pages of 2 KiB, in words; the last is of all logical blocks of 128 KiB."""
+
 COMMON = ("kind", "sweep", "only", "each")
 """Keys that every measure may have."""
 
@@ -82,6 +91,8 @@ class Claim:
     """The paper's reason, which the knock-out takes out."""
     knockout: Json = field(default_factory=dict)
     """Keys of the measure that differ without the mechanism: variants, workloads or the sweep."""
+    needs: dict[str, float] = field(default_factory=dict)
+    """Least shares of `SHARES` that a workload must have to show an effect of the mechanism."""
     unprinted: Json = field(default_factory=dict)
     """Keys of the measure over the range of a constant that the paper does not print, its `key`."""
     partly: list[float] = field(default_factory=list)
@@ -162,6 +173,7 @@ class Claim:
         if self.why and not self.command:
             raise self.wrong("its why needs a command, the experiment that could have refuted it")
         self._check_controls()
+        self._check_needs()
         self.check_measure()
         self._check_bounds()
         self._check_effect()
@@ -178,6 +190,13 @@ class Claim:
         for claim in (self.without, self.ranged):
             if claim:
                 claim.check_measure()
+
+    def _check_needs(self) -> None:
+        for share, least in self.needs.items():
+            if share not in SHARES:
+                raise self.wrong(f"{share} is no share of a workload; there are {', '.join(SHARES)}")
+            if not 0 < least <= 1:
+                raise self.wrong(f"needs.{share} = {least}: must be above 0 and at most 1, such as 0.26")
 
     def check_knockout(self, variants: dict[str, dict[str, Json]]) -> None:
         """Refuse a knock-out that compares a variant with itself; `variants` are those by sweep."""

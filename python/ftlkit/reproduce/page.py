@@ -12,10 +12,11 @@ from ftlkit._util import Json, units
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import styles
-from ftlkit.reproduce.claims import GROUPS, Claim
+from ftlkit.reproduce.claims import GROUPS, SHARES, Claim
 from ftlkit.reproduce.factorial import effects
 from ftlkit.reproduce.judge import VERDICTS, Judgement, counts
 from ftlkit.reproduce.points import Point, column, distribution, over_time
+from ftlkit.reproduce.workloads import lacking, shown
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def page(
     plan: Plan, points: Sequence[Point], judgements: Sequence[Judgement], absent: list[str], not_run: list[Claim] | None
 ) -> str:
     """The page's HTML, without scripts or files to load. `not_run` is None if all claims ran."""
-    run = {point.sweep for point in points}
+    run, workloads = {point.sweep for point in points}, shown(plan)
     # Sweeps may share runs.
     runs = {id(point.results): point.results for point in points if point.results}.values()
     return template("reproduction.html.j2").render(
@@ -41,6 +42,9 @@ def page(
         groups=GROUPS,
         counts=counts(judgements),
         figures=[(figure, draw(figure, points) if figure.sweep in run else None) for figure in plan.figures],
+        shares=SHARES,
+        workloads=workloads,
+        lacking=lacking(plan, workloads),
         factorials=[(factorial, effects(factorial, points)) for factorial in plan.factorials],
         absent=absent,
         failed=[point.error for point in points if point.error],
