@@ -55,7 +55,7 @@ rest-python: out/checked
 # The wheel that the tests install. What is in it was compiled for the tests, so it takes seconds.
 out/checked: $(VENV)/checked
 	rm -rf $@
-	$(MATURIN) build --strip false --out $@
+	$(MATURIN) build --out $@
 
 torture: $(VENV)/native ## power cuts, failing flash and all else, on every scheme, for a while
 	mkdir -p out
