@@ -68,7 +68,43 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     knee = "Its knee is at 200: the 99th percentile of reads is 200 µs there and 400 µs at 400, more than 2 times"
     assert f"{knee} the 100 µs at 100, the lowest load." in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
-    assert block == "block does not keep up with any load that was tried."
+    assert block == "block was not shown to keep up with any load that was tried."
+
+
+@pytest.mark.parametrize(
+    ("offered", "bottleneck", "backlog_us", "is_told"),
+    [
+        pytest.param(61_001, 64_207, [376, 393, 391, 382], False, id="level"),
+        pytest.param(63_002, 63_057, [383, 403, 402, 399], True, id="near the busiest die"),
+        pytest.param(61_001, 64_207, [390, 406, 5_356, 11_579], True, id="growing"),
+        pytest.param(61_001, 64_207, [390, 406, 11_579, 5_356], False, id="a burst"),
+        pytest.param(61_001, 64_207, [390, 406, 411, 415], False, id="growing a little"),
+        pytest.param(61_001, None, None, False, id="nothing was held"),
+    ],
+)
+def test_short_run_near_saturation_decides_nothing(
+    offered: float, bottleneck: float | None, backlog_us: list[float] | None, *, is_told: bool
+) -> None:
+    """Figures of `7450-like`: 63,000 per second overload it in 400,000 requests, not in 100,000."""
+    backlog = backlog_us and [1_000 * value for value in backlog_us]
+    load = {"offered_iops": offered, "bottleneck_iops": bottleneck, "backlog_ns": backlog}
+    row = {"document": json.dumps({"runs": [{"load": load}]}), "simulated_ns": 1_560_000_000}
+    assert service.may_fall_behind(row) is is_told
+
+
+def test_undecided_and_overloaded_loads_show_no_capacity() -> None:
+    doubtful = replace(point("page", 400, 9e9), is_undecided=True)
+    points = [*(point("page", rate, 1_000) for rate in (100, 200)), doubtful, point("page", 800, 9e9, behind=True)]
+    verdict = knees.over_load(points)
+    limit = "page keeps up with 200 requests per second; 400 is undecided, and it falls behind at 800. On the way"
+    assert verdict[0].startswith(limit)
+    drawn = drawings.latency(
+        "load", {"workload": {"preset": "fin1"}}, points, None, facts=[], verdict=verdict, cautions=[]
+    )
+    assert [row[2] for row in drawn.cells] == ["100", "200", "undecided", "falls behind"]
+    assert not any("".join(row[3:]) for row in drawn.cells[2:])
+    assert {row["x"] for row in drawn.charts[0].rows} == {100, 200}
+    assert "a longer run (--requests, or --repeat) may fall behind" in drawn.notes[-1]
 
 
 def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import Json, units
 from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
-from ftlkit.curves.service import LOAD, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
+from ftlkit.curves.service import LOAD, NEAR, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
 from ftlkit.report.facts import sliced
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study.device_size import preset
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from ftlkit.curves.cache import Curve
 
 BEHIND = "falls behind"
-"""In place of response times past saturation."""
+"""In place of requests served and response times past saturation."""
+
+UNDECIDED = "undecided"
+"""The same where a longer run may fall behind."""
 
 
 FEW_LOOK_UPS = 2.0
@@ -195,6 +198,11 @@ def _load_notes(study: Json, points: list[Point], capacity: Capacity | None) -> 
     both served 180,000 to 185,000.
     """
     notes = list(_LOAD_NOTES)
+    if any(point.is_undecided for point in points):
+        notes.append(
+            f"A load is {UNDECIDED} if its queue grows, or above {units.share(NEAR)} of the busiest die's rate: "
+            "a longer run (--requests, or --repeat) may fall behind."
+        )
     if capacity is not None:
         served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in capacity.served.items())
         notes.append(f"In a closed loop with {PROBE_DEPTH} outstanding, requests served a second: {served}.")
@@ -226,12 +234,10 @@ def _rows(points: list[Point], metric: str, *, is_load: bool) -> list[Json]:
 
 def _cells(point: Point, *, is_load: bool) -> list[str]:
     times = [text(COLUMNS[name], point.estimates.get(name)) for name in _TIMES]
-    return [
-        point.ftl,
-        units.rate(point.over) if is_load else point.varied,
-        *(COLUMNS[name].text(point.estimates[name].mean) for name in ("iops", "throughput_bytes_per_s")),
-        *([BEHIND, *[""] * (len(times) - 1)] if point.is_overloaded else times),
-    ]
+    served = [COLUMNS[name].text(point.estimates[name].mean) for name in ("iops", "throughput_bytes_per_s")]
+    if not point.is_sustained:
+        served, times = [BEHIND if point.is_overloaded else UNDECIDED, ""], [""] * len(times)
+    return [point.ftl, units.rate(point.over) if is_load else point.varied, *served, *times]
 
 
 def _name(resolved: Json) -> str:

@@ -22,8 +22,8 @@ def over_load(points: Sequence[Point]) -> list[str]:
     sentences = [_most(able, kept), *_together(able, kept)] if len(able) > 1 else []
     sentences += [_keeps_up(name, of_layer(points, name), kept[name]) for name in able]
     if behind := [name for name in names if not kept[name]]:
-        does = "does" if len(behind) == 1 else "do"
-        sentences.append(f"{listed(behind)} {does} not keep up with any load that was tried.")
+        was = "was" if len(behind) == 1 else "were"
+        sentences.append(f"{listed(behind)} {was} not shown to keep up with any load that was tried.")
     return sentences
 
 
@@ -41,8 +41,12 @@ def _most(able: Sequence[str], kept: dict[str, list[Point]]) -> str:
 def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     """The highest load that a layer keeps up with, and how its responses grow on the way there."""
     first, last = kept[0], kept[-1]
-    beyond = next((point for point in points if point.over > last.over), None)
-    limit = f" and falls behind at {_rate(beyond)}" if beyond else ", the highest load that it was tried with"
+    beyond = points[len(kept) :]
+    behind = next((point for point in beyond if point.is_overloaded), None)
+    limit = f" and falls behind at {_rate(behind)}" if behind else ""
+    if beyond and beyond[0].is_undecided:
+        limit = f"; {_rate(beyond[0])} is undecided{f', and it{limit[4:]}' if behind else ''}"
+    limit = limit or ", the highest load that it was tried with"
     text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
         return f"{text}. There it answers in {_mean(last)} on average."

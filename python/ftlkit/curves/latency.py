@@ -90,14 +90,16 @@ class LatencyCurve(Saved):
 
         Behind each mean stands half of its 95 % interval, null with one seed. Both are null for
         reads or writes that do not occur. Over load, `is_overloaded` tells which points fell behind
-        their arrivals.
+        their arrivals, and `is_undecided` where a longer run may. Both are served as long as their
+        queue lasts: their `iops` and times are no capacity.
         """
         over = "offered_iops" if self.kind == LOAD else "queue_depth"
         rows = []
         for point in self.points:
             row: Json = {"ftl": point.ftl, over: point.over if self.kind == LOAD else round(point.over)}
             if self.kind == LOAD:
-                row |= {"speedup": float(point.varied), "is_overloaded": point.is_overloaded}
+                row |= {"speedup": float(point.varied)}
+                row |= {name: getattr(point, name) for name in ("is_overloaded", "is_undecided")}
             for name in METRICS:
                 estimate = point.estimates.get(name)
                 row |= {name: estimate and estimate.mean, f"{name}_half_width": estimate and estimate.half_width}
