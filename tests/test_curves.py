@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,35 @@ def test_spare_under_uniform_writes_is_near_its_model(in_use: float, tmp_path: P
     assert [point.spare for point in points] == ["0.15", "0.25"]
     for point in points:
         assert point.model < point.page_write_amplification.mean < 1.1 * point.model
+
+
+@pytest.mark.parametrize(
+    ("device", "sizes"),
+    [
+        pytest.param(
+            ("--device", "slc-small", "--set", "device.blocks_per_plane=128"),
+            "Data in use are a share of the host's capacity, so they shrink: 92.2 MiB at 0.1, 81.9 MiB at 0.2.",
+            id="device",
+        ),
+        pytest.param(
+            ("--capacity", "64MiB"),
+            "The host's capacity stays, so the flash grows: 71.5 MiB at 0.1, 80 MiB at 0.2.",
+            id="capacity",
+        ),
+    ],
+)
+def test_spare_tells_sizes_that_change_with_it_and_lives(device: tuple[str, ...], sizes: str, call: Call) -> None:
+    options = ("--bs", "4k", *device, "--ftl", "page", "--in-use", "80%", "--requests", 300_000)
+    curve = call("curve", "spare", "randwrite", *options, "--spares", "0.1,0.2", "--store", "s")
+    assert sizes in " ".join(curve.stderr.split())
+    assert curve.stdout.splitlines()[1].endswith("  life (1 DWPD)")
+    steady = (*options, "--precondition", "steady", "--no-clock")
+    compared = call("compare", "randwrite", *steady, "--set", "device.spare=0.1").stdout
+    (life,) = set(re.findall(r"[0-9.]+ years(?= at )", " ".join(compared.split())))
+    assert curve.stdout.splitlines()[2].endswith(f"  {life}")
+    swept = call("sweep", "randwrite", *steady, "--vary", "device.spare=0.1,0.2", "--store", "s").stdout
+    assert "life (1 DWPD)" in swept
+    assert life in swept
 
 
 def test_spare_reads_traces_with_the_options_that_errors_name(call: Call, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.run import Sweep
 from ftlkit.sweeps.statements import statements
-from ftlkit.sweeps.summary import groups, shown, text
+from ftlkit.sweeps.summary import groups, lives, shown, text
 
 _MOST_LINES = 40
 """Points in the table of a terminal."""
@@ -99,16 +99,17 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
         (first, cautions, others), left = brief([said.headline[:1], said.cautions, said.headline[1:]])
         for sentence in (*first, *others):
             console.print(sentence)
-        metrics = shown(done.rows)
+        metrics, (life, years) = shown(done.rows), lives(groups_of_rows)
         rows = [
             Row(
                 f"{group.workload} on {group.device}",
                 group.name,
-                [text(metric, group.estimate(metric.name)) for metric in metrics],
+                [*(text(metric, group.estimate(metric.name)) for metric in metrics), *years[place : place + 1]],
             )
-            for group in groups_of_rows
+            for place, group in enumerate(groups_of_rows)
         ]
-        _show_table(AdaptiveTable(("on", "FTL"), [metric.short or metric.heading for metric in metrics], rows), console)
+        headings = [*(metric.short or metric.heading for metric in metrics), *life]
+        _show_table(AdaptiveTable(("on", "FTL"), headings, rows), console)
         for sentence in cautions:
             console.print(f"• {sentence}")
         show_left(left, console)

@@ -27,6 +27,9 @@ UNDECIDED = "undecided"
 """The same where a longer run may fall behind."""
 
 
+_SAME = 0.01
+"""Sizes that differ by less are taken for one, since they are rounded to blocks."""
+
 FEW_LOOK_UPS = 2.0
 """Look-ups per page below which chance repeats pass for popularity in Che's approximation."""
 
@@ -109,19 +112,36 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
         [
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
+            *_sizes(points),
             *([f"{sliced(*parts)}."] if (parts := [part for point in points if (part := point.slice_bytes)]) else []),
             f"Beside it, no model of this workload: {model}, single pages of the share in use, no block kept free.",
         ],
         spares.KEY,
         [Chart(metric, rows)],
-        ["FTL", "spare", metric.heading, "uniform, greedy"],
+        ["FTL", "spare", metric.heading, "uniform, greedy", *points[0].life[:1]],
         [
-            [point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)]
+            [
+                *(point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)),
+                *point.life[1:],
+            ]
             for point in points
         ],
         request,
         _bought(points),
     )
+
+
+def _sizes(points: list[spares.Measured]) -> list[str]:
+    """Which of data and flash differs between the spares, where one does."""
+    least, most = (choose(points, key=lambda point: float(point.spare)) for choose in (min, max))
+    for start, name in (
+        ("Data in use are a share of the host's capacity, so they shrink", "data_bytes"),
+        ("The host's capacity stays, so the flash grows", "flash_bytes"),
+    ):
+        low, high = getattr(least, name), getattr(most, name)
+        if abs(high - low) > _SAME * low:
+            return [f"{start}: {units.size(low)} at {least.spare}, {units.size(high)} at {most.spare}."]
+    return []
 
 
 def _bought(points: list[spares.Measured]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit.models.uniform import greedy
-from ftlkit.sweeps.summary import groups
+from ftlkit.sweeps.summary import groups, lives
 
 if TYPE_CHECKING:
     from ftlkit.results.noise import Estimate
@@ -30,25 +30,47 @@ class Measured:
     slice_bytes: int | None
     """Of the slice that stood for the device, if one did."""
     has_clock: bool
+    data_bytes: int
+    """In use when measuring begins: a share of what the host sees of the device."""
+    flash_bytes: int
+    life: tuple[str, ...]
+    """Head and cell of its column; empty where no point has one."""
 
 
 def measured(done: Sweep) -> list[Measured]:
     """What the points of a sweep over spares say; those without writes are left out."""
-    points = []
-    for group in groups(done.rows):
+    points, found = [], groups(done.rows)
+    head, years = lives(found)
+    for place, group in enumerate(found):
         amplification = group.estimate("page_write_amplification")
         if amplification is not None:
             document = json.loads(group.rows[0]["document"])
             device = document["device"]
-            part = device.get("slice_bytes")
+            part, sizes = device.get("slice_bytes"), (_data_bytes(document), device["physical_bytes"])
             has_clock = any(row["simulated_ns"] is not None for row in group.rows)
             spare = group.varied[KEY]
-            points.append(Measured(group.label, spare, amplification, _model(document), part, has_clock))
+            points.append(
+                Measured(
+                    group.label,
+                    spare,
+                    amplification,
+                    _model(document),
+                    part,
+                    has_clock,
+                    *sizes,
+                    (*head, *years[place : place + 1]),
+                )
+            )
     if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
     return points
 
 
 def _model(document: Json) -> float:
-    device, in_use = document["device"], document["study"].get("run", {}).get("in_use") or 1
-    return greedy(in_use * device["logical_bytes"] / device["physical_bytes"], device["geometry"]["pages_per_block"])
+    device = document["device"]
+    return greedy(_data_bytes(document) / device["physical_bytes"], device["geometry"]["pages_per_block"])
+
+
+def _data_bytes(document: Json) -> int:
+    in_use = float(document["study"].get("run", {}).get("in_use") or 1)
+    return round(in_use * float(document["device"]["logical_bytes"]))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
@@ -111,6 +113,14 @@ def rate(document: Document) -> str:
         return "the workload's own rate"
     source = {"given": "", "workload": " (the workload's own rate)", "drive_write": " (one drive write)"}
     return f"{units.written(known['bytes_per_day'])} per day{source[known['source']]}"
+
+
+def heading(document: Document) -> str:
+    """The head of a column of years, with the rate of writes by which they are counted."""
+    known = document.get("write_rate")
+    source = known["source"] if known else "workload"
+    given = f"{units.written(known['bytes_per_day'])} per day" if known else ""
+    return f"life ({({'drive_write': '1 DWPD', 'workload': 'own rate'}).get(source, given)})"
 
 
 def conditions(document: Document) -> str:
@@ -304,6 +314,18 @@ def _years(one: _Forecast) -> str:
 def _lasts(years: float, is_behind: bool | None, at: str = "") -> str:  # noqa: FBT001 - of a run
     """A time at a rate; nothing where the run could not write as fast, with an if where unknown."""
     return "" if is_behind else f"{units.years(years)}{at}{f' {IF_KEPT_UP}' if is_behind is None else ''}"
+
+
+def years(points: Sequence[Outcome]) -> str:
+    """The mean life of points that differ in their seeds alone; nothing where one has none."""
+    runs = [(point, point.document["runs"][0]) for point in points]
+    known = [endurance for _, run in runs if (endurance := run.get("endurance"))]
+    lives = [life for endurance in known if (life := endurance["spares_gone"])]
+    if not lives or len(lives) < len(runs):
+        return ""
+    behind = {_is_behind(point, run) for point, run in runs}
+    is_behind = True if True in behind else None if None in behind else False
+    return _lasts(fmean(life["years"] for life in lives), is_behind) or NOT_KEPT_UP
 
 
 def rows(results: Outcome) -> list[Json]:

@@ -1,13 +1,16 @@
 """Points that differ in their seed alone, put together: a mean of each metric with its interval."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from ftlkit._util import Json, units
+from ftlkit.report.life import heading, years
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import Estimate, estimate
+from ftlkit.results.outcome import Outcome
 from ftlkit.results.store import varied
 
 
@@ -29,6 +32,16 @@ class Group:
     def estimate(self, metric: str) -> Estimate | None:
         """A metric's mean over the seeds; None where a run has none."""
         return estimate_of(self.rows, metric)
+
+
+def lives(found: Sequence[Group]) -> tuple[list[str], list[str]]:
+    """The head of a column with the life of each group, and its cells; empty where none has one."""
+    points = [[Outcome(json.loads(row["document"])) for row in group.rows] for group in found]
+    told = [years(mine) for mine in points]
+    if not any(told):
+        return [], []
+    headings = {heading(mine[0].document) for mine in points}
+    return [headings.pop() if len(headings) == 1 else "life"], [life or units.plain(None) for life in told]
 
 
 def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
