@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import ftlkit as fk
+import reproduction
 from conftest import LONG, Call
-from ftlkit import study
+from ftlkit import reproduce, study
 from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
 from ftlkit.advice.run import heads, volatile
@@ -226,6 +227,22 @@ def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
     _, size = slices.sizes(made["device"]) or (0, 0)
     assert size
     assert made["workload"]["generator"]["span"] == pytest.approx(0.5 * size, rel=0.01)
+
+
+def test_span_of_the_device_works_in_files_and_reproductions(tmp_path: Path) -> None:
+    generator = 'span = "device", requests = 100, write_share = 1.0, pattern = "uniform"'
+    file = tmp_path / "s.toml"
+    file.write_text(
+        f'[device]\ncapacity = "64MiB"\n[workload]\ngenerator = {{ {generator} }}\n'
+        '[host]\nloop = "closed"\n[run]\nin_use = 0.5\n[[ftl]]\nname = "page"\n'
+    )
+    assert fk.run_study(file).document["study"]["workload"]["generator"]["span"] == 32 << 20
+    workload = '{ preset = "fin1", requests = 4000, addresses = "wrap" }'
+    text = reproduction.STUDY.replace(workload, f'{{ label = "all", generator = {{ {generator} }} }}')
+    file.write_text(text.partition("[figures")[0] + "[claims" + text.partition("[claims")[2], encoding="utf-8")
+    points = reproduce.reproduce(reproduce.load(file)).points
+    assert points
+    assert not any(point.error for point in points)
 
 
 def test_a_span_that_is_given_holds_with_and_without_a_device() -> None:

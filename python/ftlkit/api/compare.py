@@ -23,6 +23,7 @@ from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.api import ticks
 from ftlkit.report.results import Results
+from ftlkit.study import one_line
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Document
@@ -111,4 +112,5 @@ def _document(source: str | Path | Mapping[str, object]) -> Json:
     if isinstance(layers := document.get("ftl"), list):
         document["ftl"] = [study.scheme(one) if isinstance(one, (Mapping, type)) else one for one in layers]
     study.refuse_unreadable(document)
+    one_line.fit(document)
     return document

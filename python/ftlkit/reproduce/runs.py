@@ -18,6 +18,7 @@ from ftlkit.reproduce.files import Recordings, later_half
 from ftlkit.reproduce.points import Point, statistics
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import DONE
+from ftlkit.study import one_line
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
@@ -82,6 +83,7 @@ def _points(plan: Plan, recordings: Recordings, *, claims_only: bool) -> Iterato
         for _, group in itertools.groupby(wanted, lambda point: of_study(point.keys)):
             alike = list(group)
             study, files = study_of(plan, workload, alike[0])
+            one_line.fit(study)
             if files:
                 yield from ((point, None) for point in _analysed(sweep, alike, recordings, files, study["seed"]))
                 study["workload"]["trace"] = str(recordings.trace(files, study["seed"]))
