@@ -136,6 +136,29 @@ BAD = [
         ("--set device.channels=-1: must not be negative",),
     ),
     Bad("image with an odd spare", "image create r.img --set device.spare=nan", ("--set device.spare=nan: must be a",)),
+    Bad(
+        "key of a generator nearly right",
+        "compare randwrite --ftl page --set workload.generator.wirte_share=0.3",
+        (
+            "did you mean write_share?",
+            "Try: ftlkit compare randwrite --ftl page --set workload.generator.write_share=0.3",
+        ),
+    ),
+    Bad(
+        "key of a generator for a preset",
+        "compare fin1 --ftl page --set workload.generator.runs=2",
+        ("--set workload.generator.runs=2: fin1 is not described by keys", "[workload.generator]"),
+    ),
+    Bad(
+        "key of a generator varied",
+        "sweep randwrite --ftl page --vary workload.generator.runs=2,3",
+        ("--vary workload.generator.runs: workload.generator is no section", "docs/sweep.md"),
+    ),
+    Bad(
+        "part behind a mapping nearly right",
+        "compare fin1 --ftl page+dynamc+lru",
+        ("no wear policy or write buffer dynamc. Did you mean dynamic?", "--ftl page+dynamic+lru"),
+    ),
     Bad("clients below their limit", "serve d.img --clients -1", ("--clients -1: must be from 1 to 1024",)),
     Bad("streams above their limit", "mount d.img . --streams 300", ("--streams 300: must be from 0 to 15",)),
     Bad("fault that never comes", f"fault d.img cut --after {10**20}", (f"--after {10**20}: must be from 0 to",)),

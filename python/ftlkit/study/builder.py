@@ -42,6 +42,10 @@ def mapped_bytes(device: Json) -> int:
     return int(device.get("mapping_unit") or device["page_size"])
 
 
+GENERATOR = "workload.generator"
+"""The table that describes a workload."""
+
+
 def filled(document: Json, control: Control) -> Json:
     """A study with every key filled in, by the simulator, which refuses what cannot be."""
     checked: Json = json.loads(_native.check_study(json.dumps(document), control))
@@ -245,10 +249,16 @@ def _refuse_settings_by_commas(stacks: list[str]) -> None:
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
     entry: Json = json.loads(parse_stack(text))
-    names = {layer["name"]: layer for layer in json.loads(schemes())}
-    # A name like no other is left to the engine, which knows planted bugs, too.
-    if (mapping := parts(entry["name"])[0]) not in names and hint(mapping, names):
-        known(mapping, names, "translation layer")
+    mappings = {layer["name"]: layer for layer in json.loads(schemes())}
+    others = {part["name"]: part for part in json.loads(_native.parts()) if part["name"] not in mappings}
+    mapping, *behind = parts(entry["name"])
+    for name, table, kind in (
+        (mapping, mappings, "translation layer"),
+        *((name, others, "wear policy or write buffer") for name in behind if name not in mappings),
+    ):
+        # A name like no other is left to the engine, which knows planted bugs, too.
+        if name not in table and hint(name, table):
+            known(name, table, kind)
     return {key: value for key, value in entry.items() if value is not None}
 
 
@@ -270,6 +280,9 @@ def _apply(setting: str, study: Json) -> None:
     if owner in SECTIONS:
         study.setdefault(owner, {})[key] = value(place.strip(), text.strip())
         return
+    if owner == GENERATOR:
+        _describe(setting, key, text.strip(), study)
+        return
     entries = [entry for entry in study["ftl"] if is_of(owner, entry)]
     if not entries:
         raise no_owner(f"--set {setting}", owner, study["ftl"])
@@ -285,6 +298,20 @@ def _apply(setting: str, study: Json) -> None:
         table.setdefault(key, text.strip())
 
 
+def _describe(setting: str, key: str, text: str, study: Json) -> None:
+    """Set a key of a workload's description."""
+    workload = study.setdefault("workload", {})
+    if (of := workload.get("trace") or workload.get("preset")) is not None:
+        raise UserError(
+            f"--set {setting}: {of} is not described by keys. Give a workload in one line, such as randwrite, or a "
+            f"study file with a table [{GENERATOR}]."
+        )
+    read: object = text
+    with suppress(UserError, ValueError):
+        read = _native.share(text) if text.endswith("%") else json.loads(text)
+    workload["generator"] = workload.get("generator", {}) | {key: read}
+
+
 def placed(place: str) -> tuple[str, str]:
     """Whose key `dftl.cmt` or `device.spare` is, and the key; both empty for other forms."""
     owner, _, key = place.strip().rpartition(".")
@@ -294,6 +321,11 @@ def placed(place: str) -> tuple[str, str]:
 def no_owner(setting: str, owner: str, entries: Sequence[Json]) -> UserError:
     """The error of a setting whose owner is neither a section nor a part of the layers."""
     names = dict.fromkeys(name for entry in entries for name in parts(entry["name"]))
+    if owner.partition(".")[0] in SECTIONS:
+        return UserError(
+            f"{setting}: {owner} is no section ({', '.join(SECTIONS)}) but a table in one, which a study file can "
+            "have. A sweep takes several of them (docs/sweep.md)."
+        )
     return UserError(
         f"{setting}: {owner} is neither one of the translation layers compared ({', '.join(names)}) "
         f"nor one of the sections {', '.join(SECTIONS)}.{hint(owner, [*names, *SECTIONS])}"

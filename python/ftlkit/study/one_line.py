@@ -70,7 +70,8 @@ class Shape:
         for section, table in (("host", self.host), ("run", self.run)):
             study[section] = table | study.get(section, {})
         span = {} if self.span is None else {"span": self.span}
-        study["workload"] = {"generator": {**self.generator, "span": SPAN_OF_DEVICE}} | span | study["workload"]
+        generator = {**self.generator, "span": SPAN_OF_DEVICE} | study["workload"].get("generator", {})
+        study["workload"] = span | study["workload"] | {"generator": generator}
 
 
 def fit(study: Json) -> None:
