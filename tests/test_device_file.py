@@ -6,6 +6,7 @@ import pytest
 
 import ftlkit as fk
 from conftest import Call
+from ftlkit._util import units
 from ftlkit.report import facts
 from ftlkit.sweeps.plan import from_options
 
@@ -90,3 +91,31 @@ def test_device_line_says_default_where_none_was_named(table: dict[str, object],
     for line in (facts.device_line(compared.document), facts.intro(swept, {"device": table, "workload": {}})[0]):
         assert ("the default since no device was named" in line) == (expected == "default"), line
         assert line.startswith("Device given by its keys") == (expected == "keys"), line
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"preset": "slc-small"}, None),
+        ({"preset": "slc-small", "capacity": "920MiB"}, None),
+        (
+            {"preset": "slc-small", "capacity": "2GiB"},
+            (
+                "Scaled by larger dies: 4 of 569 MiB (slc-small: 256 MiB), with the preset's speed; a drive of this "
+                "size has more dies (--set device.dies_per_channel=3)"
+            ),
+        ),
+        (
+            {"preset": "slc-small", "capacity": "200MiB"},
+            "Scaled by smaller dies: 4 of 55.8 MiB (slc-small: 256 MiB), with the preset's speed",
+        ),
+        ({"preset": "slc-small", "capacity": "2GiB", "dies_per_channel": 3}, None),
+        ({"capacity": "2GiB"}, None),
+    ],
+    ids=["own", "own-rounded", "larger", "smaller", "more-dies", "default"],
+)
+def test_header_says_how_a_preset_was_scaled(table: dict[str, object], expected: str | None) -> None:
+    results = fk.run(workload="randwrite", device=table, requests=10, precondition="none")
+    line = facts.scaled_line(results.document)
+    assert (line and units.typed(line)) == expected
+    assert (f"{line}." in facts.intro(results.document)) is (line is not None)

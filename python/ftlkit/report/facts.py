@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.results.derived import has_clock
 from ftlkit.results.outcome import Outcome, device_of
+from ftlkit.study.device_size import physical_bytes, preset
 from ftlkit.study.keys import keys_of
 
 if TYPE_CHECKING:
     from ftlkit.results.document import DeviceFacts, Document
+
+
+_SAME_SIZE = 0.01
+"""Capacities that differ by less are taken for one: sizes are rounded to blocks."""
 
 
 def workload(document: Document, article: str = "a") -> str:
@@ -53,10 +59,11 @@ def _device(document: Document) -> list[str]:
     )
     bad = several(device["bad_blocks"], "bad block")
     options = _options(document["study"].get("device", {}))
-    slice_told = slice_line(document)
+    scaled, slice_told = scaled_line(document), slice_line(document)
     of_slice = " (the slice)" if slice_told else ""
     return [
         device_line(document),
+        *([scaled] if scaled else []),
         *([slice_told] if slice_told else []),
         f"utilisation {units.share(device['utilisation'])}, {bad}{of_slice}",
         f"{geometry}{of_slice}",
@@ -162,6 +169,27 @@ def device_line(document: Document) -> str:
     return f"Device {name}: {sizes}, {cells}, {spare(device)}{reason}"
 
 
+def scaled_line(document: Document) -> str | None:
+    """How a preset was scaled to a given capacity; nothing where it was not.
+
+    Channels and dies stay, so its speed does, too.
+    """
+    device = device_of(document)
+    if device.get("named_by", "preset") != "preset" or device.get("capacity_reason"):
+        return None
+    own = preset(device["preset"])
+    dies = device["geometry"]["channels"] * device["geometry"]["dies_per_channel"]
+    if not own or dies != own["channels"] * own["dies_per_channel"]:
+        return None
+    times = device["physical_bytes"] / physical_bytes(own)
+    if abs(times - 1) < _SAME_SIZE:
+        return None
+    sizes = [units.size(size / dies) for size in (device["physical_bytes"], physical_bytes(own))]
+    more = f"--set device.dies_per_channel={math.ceil(times * own['dies_per_channel'])}"
+    kind, end = ("larger", f"; a drive of this size has more dies ({more})") if times > 1 else ("smaller", "")
+    return f"Scaled by {kind} dies: {dies} of {sizes[0]} ({device['preset']}: {sizes[1]}), with the preset's speed{end}"
+
+
 def slice_line(document: Document) -> str | None:
     """Which slice stood for the device; nothing for the whole."""
     part = device_of(document).get("slice_bytes")
@@ -188,6 +216,7 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
     prepared = preparation(document) + clockless(document)
     lines = (
         device_line(document),
+        scaled_line(document),
         slice_line(document),
         reading(document),
         *changes(document),

@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import cache
 
 from ftlkit import _native
 from ftlkit._util import Json
@@ -13,10 +14,14 @@ GEOMETRY = ("channels", "dies_per_channel", "planes_per_die", "blocks_per_plane"
 
 def device_bytes(device: Json) -> int:
     """What the host sees of a device with every key, in bytes: its flash without the spare."""
-    pages = math.prod(int(device[key]) for key in GEOMETRY)
     page = quantity("size", "page_size", f"{device['page_size']}")
     mapped = quantity("size", "mapping_unit", f"{device.get('mapping_unit') or page}")
-    return int(pages * page * (1 - spare(device))) // mapped * mapped
+    return int(physical_bytes(device) * (1 - spare(device))) // mapped * mapped
+
+
+def physical_bytes(device: Json) -> int:
+    """The flash of a device with every key, in bytes."""
+    return math.prod(int(device[key]) for key in GEOMETRY) * quantity("size", "page_size", f"{device['page_size']}")
 
 
 def fills_in_order(device: Json) -> bool:
@@ -32,6 +37,7 @@ def spare(device: Json) -> float:
     return _native.share(f"{device['spare']}")
 
 
+@cache
 def preset(name: str) -> Json:
-    """All keys of a device preset; none where there is no such preset."""
+    """All keys of a device preset, not to be changed; none where there is no such preset."""
     return next((entry for entry in json.loads(_native.devices()) if entry["name"] == name), {})
