@@ -123,6 +123,17 @@ def test_conditions_reach_the_reader_and_are_counted(call: Call, tmp_path: Path)
     assert "no column called kin; its columns are time, op, offset, size, kind" in " ".join(refused.split())
 
 
+@pytest.mark.parametrize(
+    ("workload", "line"),
+    [
+        pytest.param("fin1", "generated, a look-alike of the published trace of this name; 100 requests", id="preset"),
+        pytest.param("randwrite", "generated; 100 requests", id="one line"),
+    ],
+)
+def test_trace_info_says_that_a_preset_is_no_trace(workload: str, line: str, call: Call) -> None:
+    assert call("trace", "info", workload, "--requests", 100).stdout.splitlines()[1] == line
+
+
 def test_a_trace_shorter_than_asked_is_named(call: Call, msr: Path) -> None:
     output = call("compare", msr, "--ftl", "page", "--requests", 1_000_000).stdout
     assert "1000000 requests were asked for, but the workload ends after 200; all of them are served, once" in output

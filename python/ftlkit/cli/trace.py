@@ -11,7 +11,7 @@ from ftlkit import study
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.progress import watcher
-from ftlkit.api import traces
+from ftlkit.api import catalogue, traces
 from ftlkit.cli import options
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, print_facts, print_json, say, table
@@ -130,7 +130,12 @@ def _counted(done: Json) -> Iterator[str]:
 def _show(document: Json) -> None:
     total = document["statistics"]["total"]
     OUT.print(Text(document["name"], style="bold"))
-    OUT.print(f"read as {document['format']}, times in {document['time_unit']}; {', '.join(_counted(document))}")
+    counted = ", ".join(_counted(document))
+    if document["format"] == "generated":
+        like = document["name"] in (entry["name"] for entry in catalogue.workloads())
+        OUT.print(f"generated{', a look-alike of the published trace of this name' if like else ''}; {counted}")
+    else:
+        OUT.print(f"read as {document['format']}, times in {document['time_unit']}; {counted}")
     facts = [*_lines(total, document["statistics"]["gaps"])]
     if streams := document["statistics"]["streams"]:
         facts.append(("streams", _streams(streams)))
