@@ -118,3 +118,17 @@ def test_every_measured_drive_has_a_row_at_each_rate() -> None:
     drive = tool.DRIVES["7450-pro-960"]
     pages = 16 * drive.blocks * drive.pages * 16  # 16 dies, 16 units a flash page
     assert drive.units / pages == pytest.approx(894.3 / 1080, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", tool.DRIVES)
+def test_preset_states_the_differences_of_the_page(name: str) -> None:
+    """The heaviest load with percentiles near the drive's, and saturation beyond it."""
+    compared = next(each for each in fk.devices() if each["name"] == tool.DRIVES[name].preset)["compared"]
+    table = tool.PAGE.read_text(encoding="utf-8").partition(f"<!-- latency-{name} -->")[2].partition("<!-- /")[0]
+    rows = [[cell.split() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines()[2:]]
+    near = {float(row[0][0]) for row in rows if float(row[3][1]) > 0.5 * float(row[3][0])}
+    assert compared["writes_per_s"] in near
+    written, ours = (float(text) for text in rows[-1][1])
+    difference = round(100 * (ours / written - 1))
+    words = f"{abs(difference)} % {'more' if difference > 0 else 'fewer'} writes than the drive"
+    assert (words if difference else "saturates as the drive does") in compared["beyond"]

@@ -12,7 +12,7 @@ import sample
 from conftest import Call
 from ftlkit.report.cautions import CAUTIONS
 from ftlkit.results.columns import COLUMNS
-from ftlkit.sweeps.statements import NO_RANKING, SUMMARIES, statements
+from ftlkit.sweeps.statements import KINDS, NO_RANKING, statements, summary
 from ftlkit.sweeps.summary import groups
 
 MEAN = COLUMNS["response_mean_ns"]
@@ -135,19 +135,19 @@ def test_a_misread_trace_is_hinted_at_by_a_sweep() -> None:
     )
     rows = [row("a", 1e5) | {"document": json.dumps(document)}, row("b", 2e5) | {"document": json.dumps(document)}]
     for kind in ("misaligned", "repeated"):
-        assert f"All 2 points: {SUMMARIES[kind]}." in statements(rows).cautions
+        assert f"All 2 points: {summary(kind)}." in statements(rows).cautions
 
 
 def test_a_caution_is_said_once_with_its_points() -> None:
     none = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "gini": None, "histogram": [[0, 0, 1000]]}
     statements_ = statements([row("a", 1e5, erases=none), row("b", 2e5, erases=none), row("c", 3e5)])
     mine = [sentence for sentence in statements_.cautions if "No block was erased" in sentence]
-    assert mine == [f"2 of 3 points (a on fin1, b on fin1): {SUMMARIES['nothing_erased']}."]
+    assert mine == [f"2 of 3 points (a on fin1, b on fin1): {summary('nothing_erased')}."]
 
 
 def test_every_kind_of_caution_has_a_summary() -> None:
-    assert {rule.id for rule in CAUTIONS} == {"stopped", *SUMMARIES}
-    assert set(NO_RANKING) <= set(SUMMARIES)
+    assert {rule.id for rule in CAUTIONS} == {"stopped", *KINDS}
+    assert set(NO_RANKING) <= set(KINDS)
 
 
 def test_a_sweep_without_erases_says_so(call: Call, tmp_path: Path) -> None:
@@ -155,6 +155,6 @@ def test_a_sweep_without_erases_says_so(call: Call, tmp_path: Path) -> None:
     result = call("sweep", *arguments, "--report", "r.html")
     text = " ".join(result.stdout.split())
     assert " On fin1 (client-tlc) " in text
-    assert f"All 2 points: {SUMMARIES['nothing_erased']}" in text
+    assert f"All 2 points: {summary('nothing_erased')}" in text
     html = re.sub("</?(span|wbr)[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert html.index("Verdict") < html.index(SUMMARIES["nothing_erased"]) < html.index("<figure")
+    assert html.index("Verdict") < html.index(summary("nothing_erased")) < html.index("<figure")

@@ -170,6 +170,39 @@ def told(document: Document, kind: str) -> Any:  # noqa: ANN401 - what the rule 
     return next((caution for caution in all_cautions(fk.Results(document)) if caution.kind == kind), None)
 
 
+@pytest.mark.parametrize(
+    ("preset", "iops", "write_share", "is_told"),
+    [
+        pytest.param("7450-like", 8_000, 0.3, False, id="below"),
+        pytest.param("7450-like", 16_000, 0.3, True, id="more reads"),
+        pytest.param("7450-like", 34_000, 0.9, True, id="more writes"),
+        pytest.param("p5520-like", 34_000, 0.9, False, id="another drive"),
+        pytest.param("7450-like", 500_000, 0.0, False, id="reads alone"),
+        pytest.param("slc-small", 500_000, 0.5, False, id="no drive"),
+    ],
+)
+def test_load_beyond_those_compared_with_a_drive_is_cautioned(
+    document: Document, preset: str, iops: float, write_share: float, *, is_told: bool
+) -> None:
+    """By writes and reads of 4 KiB."""
+    device = document["device"]
+    assert device is not None
+    device["preset"] = preset
+    for run in document["runs"]:
+        writes = round(1_000 * write_share)
+        run["requests"] |= {"read": 1_000 - writes, "write": writes}
+        run["host_pages_read"], run["host_pages_written"], run["iops"] = 1_000 - writes, writes, iops
+    caution = told(document, "beyond_compared")
+    assert (caution is not None) is is_told
+    if is_told:
+        text = units.typed(caution.text)
+        limits = "7450-like was compared with its drive up to 6.00 k reads and 30.0 k writes of 4 KiB per second, but"
+        assert text.startswith(limits)
+        rates = [units.typed(units.rate(iops * share)) for share in (1 - write_share, write_share)]
+        assert f"page has {rates[0]} reads and {rates[1]} writes" in text
+        assert "it saturates at 14 % more writes than the drive" in text
+
+
 def go_round(document: Document, laps: float) -> None:
     """Write in order, round after round."""
     document["study"]["workload"] = {"generator": {"pattern": "sequential", "span": 1 << 20}}

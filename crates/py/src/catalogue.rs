@@ -37,12 +37,16 @@ fn study_keys() -> PyResult<String> {
     Ok(to_json(&sim::study::keys().collect::<Vec<_>>())?)
 }
 
-/// All device presets, as JSON: name, source, description and every key.
+/// All device presets, as JSON: name, source, description, the load compared with a drive, and
+/// every key.
 #[pyfunction]
 fn devices() -> PyResult<String> {
     let all: Result<Vec<Value>, Failure> = sim::presets()
         .iter()
-        .map(|preset| Ok(with(to_value(&preset.text())?, words(&preset.name, &preset.source, &preset.description))))
+        .map(|preset| {
+            let keys = with(to_value(&preset.text())?, words(&preset.name, &preset.source, &preset.description));
+            Ok(with(keys, [("compared", to_value(&preset.compared)?)]))
+        })
         .collect();
     Ok(to_json(&all?)?)
 }

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, written_between
+from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, offered, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
 from ftlkit.results.derived import has_clock
 from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
+from ftlkit.study.device_size import preset
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Run
@@ -51,6 +52,9 @@ LAPS = 5
 `a-sast:log_space=0.015` on 64 MiB lives for 1.80 GB: forecast were 7.45, 7.33, 0.96 and 2.02 GB
 after 1, 2, 5 and 18 rounds; ranges hold the life from 5 on.
 """
+
+COMPARED_BYTES = 4096
+"""Bytes of the requests under which presets were compared with drives."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
@@ -184,6 +188,23 @@ def _few_for_p99(results: Outcome) -> Mapping[str, Any] | None:
     return {"requests": several(fewest, "request"), "rests": rests} if fewest < FEW_FOR_P99 else None
 
 
+def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
+    """Loads above those at which a preset was compared with its drive, of reads among writes."""
+    device = device_of(results.document)
+    compared = preset(device["preset"]).get("compared")
+    if not compared:
+        return None
+    each = []
+    for run in filter(writes, results.document["runs"]):
+        requests, rate = run["requests"], offered(run) or run["iops"] or 0.0
+        per_page = device["geometry"]["page_size_bytes"] / COMPARED_BYTES
+        per_page *= rate / max(1, requests["read"] + requests["write"])
+        reads, written = per_page * run["host_pages_read"], per_page * run["host_pages_written"]
+        if reads > compared["reads_per_s"] or written > compared["writes_per_s"]:
+            each.append(f"{run['label']} has {units.rate(reads)} reads and {units.rate(written)} writes")
+    return {"preset": device["preset"], "each": listed(each), **compared} if each else None
+
+
 def _misaligned(results: Outcome) -> Mapping[str, Any] | None:
     """A trace that an offset would put on the pages of the device."""
     found: Any = results.document["workload"].get("misalignment")
@@ -310,6 +331,11 @@ _IN_STEPS = (
     "{effect}."
 )
 
+_COMPARED = (
+    "{preset} was compared with its drive up to {reads_per_s:rate} reads and {writes_per_s:rate} writes of 4 KiB per "
+    "second"
+)
+
 CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule("stopped", _stopped, "The study was stopped before its end{missing}."),
     Rule(
@@ -356,6 +382,12 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "Lower the load ({slower}), or use a closed loop ({closed}).",
         "Offered load exceeds throughput, so response times reflect the trace's length. Lower the load "
         "({slower}), or use a closed loop ({closed})",
+    ),
+    Rule(
+        "beyond_compared",
+        _beyond_compared,
+        f"{_COMPARED}, but {{each}}. {{beyond}}.",
+        of_many=f"{_COMPARED}. {{beyond}}",
     ),
     Rule(
         "collections_not_reached",

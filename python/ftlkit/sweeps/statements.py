@@ -4,10 +4,12 @@ The sentences are made from the rows of the table, so that they say what the tab
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from types import MappingProxyType
+from typing import Any
 
 from ftlkit._util import Json
 from ftlkit._util.lookup import several
@@ -28,12 +30,8 @@ _RANKED_BY = {
 NAMED = 3
 """More points than this are counted instead of named."""
 
-SUMMARIES = {
-    rule.id: say(rule.of_many, STEPS | {"more": "--requests, or of a recorded trace --repeat"})
-    for rule in CAUTIONS
-    if rule.of_many
-}
-"""What each kind of caution means for a sweep's points. A stopped sweep says so itself."""
+KINDS = tuple(dict.fromkeys(rule.id for rule in CAUTIONS if rule.of_many))
+"""Kinds of caution of a sweep's points, the gravest first. A stopped sweep says so itself."""
 
 NO_RANKING = ("worn_out", "overloaded")
 """Cautions that exclude points from the ranking: other requests, or a growing queue."""
@@ -41,6 +39,12 @@ NO_RANKING = ("worn_out", "overloaded")
 
 FEW_SEEDS = 2
 """Of this many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
+
+
+def summary(kind: str, facts: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """What a kind of caution with these facts means for a sweep's points."""
+    template = [rule.of_many for rule in CAUTIONS if rule.id == kind and rule.of_many][-1]
+    return say(template, STEPS | {"more": "--requests, or of a recorded trace --repeat"} | dict(facts))
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,10 @@ class _Point:
     metric: Metric
 
     @cached_property
-    def kinds(self) -> list[str]:
-        """Kinds of caution, of any of its seeds, the gravest first."""
-        kinds = [caution.kind for row in self.group.rows for caution in all_cautions(_outcome(row))]
-        return [kind for kind in SUMMARIES if kind in kinds]
+    def kinds(self) -> dict[str, str]:
+        """Kinds of caution, of any of its seeds, each with its summary."""
+        cautions = [caution for row in self.group.rows for caution in all_cautions(_outcome(row))]
+        return {caution.kind: summary(caution.kind, caution.facts) for caution in cautions if caution.kind in KINDS}
 
     @cached_property
     def cost(self) -> Estimate | None:
@@ -157,7 +161,7 @@ def _doubt(level: list[_Point], other: _Point) -> str:
 
 def _reservation(points: list[_Point]) -> str:
     """The gravest caution that all ranked points share."""
-    for kind in SUMMARIES:
+    for kind in KINDS:
         if all(kind in point.kinds for point in points):
             return " Read the cautions before you choose: they hold for every ranked point."
     return ""
@@ -175,12 +179,12 @@ def _names(points: list[_Point]) -> str:
 
 
 def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:
-    """Each kind of caution once, with the points that it concerns."""
+    """Each kind of caution once (per device, if it is of one), with the points that it concerns."""
     sentences = []
-    for kind, summary in SUMMARIES.items():
-        mine = [point for point in points if kind in point.kinds]
-        if mine and kind not in without:
-            sentences.append(f"{_scope(mine, len(points))}: {summary}.")
+    for kind in (kind for kind in KINDS if kind not in without):
+        for said in dict.fromkeys(point.kinds[kind] for point in points if kind in point.kinds):
+            mine = [point for point in points if point.kinds.get(kind) == said]
+            sentences.append(f"{_scope(mine, len(points))}: {said}.")
     return sentences
 
 

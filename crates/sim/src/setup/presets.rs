@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use trace::units::{choose_from, nearest};
 
 use super::document::Document;
@@ -22,8 +22,22 @@ pub struct Preset {
     pub source: String,
     /// What it is, with what had to be assumed.
     pub description: String,
+    /// The load under which it was compared with its drive, if it was.
+    pub compared: Option<ComparedLoad>,
     /// The keys that differ from their defaults; a study may override them.
     pub(super) device: DeviceText,
+}
+
+/// The heaviest load at which percentiles of a preset are near those of its drive.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComparedLoad {
+    /// Random reads of 4 KiB per second, among the writes.
+    pub reads_per_s: f64,
+    /// Random writes of 4 KiB per second.
+    pub writes_per_s: f64,
+    /// The differences from the drive beyond that load, as a sentence without its stop.
+    pub beyond: String,
 }
 
 impl Preset {
