@@ -38,6 +38,7 @@ pub const DURATIONS: [(&str, u64); 9] = [
 
 const LETTERS: &str = "kmgt";
 
+const NOT_WHOLE: &str = "not a whole number";
 const A_SIZE: &str = "write a number of bytes, or one with k, M, G, T (powers of 1024), KiB, MiB, GiB, TiB (the same) or B, kB, MB, GB, TB (powers of 1000)";
 const A_COUNT: &str = "write a whole number such as 10000, 10k or 1e4";
 const A_DURATION: &str = "write a number with one of ns, us, ms, s, min, h, d";
@@ -55,7 +56,21 @@ pub fn size(text: &str) -> Result<u64, String> {
             letter(unit, 1024).or_else(|| folded(unit)).ok_or_else(|| format!("{}; {A_SIZE}", unknown(number, unit)))
         }
     };
-    exact(number, factor?).map_err(|problem| format!("{problem}; {A_SIZE}"))
+    let factor = factor?;
+    exact(number, factor).map_err(|problem| {
+        let meant = (problem == NOT_WHOLE).then(|| in_smaller_units(number, factor)).flatten();
+        let meant = meant.map_or(String::new(), |size| format!(" of bytes; did you mean {size}"));
+        format!("{problem}{meant}; {A_SIZE}")
+    })
+}
+
+/// A size that is no whole number of bytes, rounded to the next smaller unit: `12.9GiB` is
+/// `13210MiB`.
+fn in_smaller_units(number: &str, factor: u64) -> Option<String> {
+    let step = if factor.is_power_of_two() { 1024 } else { 1000 };
+    let (name, _) = SIZES.iter().find(|(_, size)| size * step == factor)?;
+    let number: f64 = number.parse().ok()?;
+    Some(format!("{}{name}", (number * step as f64).round()))
 }
 
 /// A number of things: `10000`, `10_000`, `10k`, `1e4`.
@@ -164,7 +179,7 @@ fn exact(number: &str, factor: u64) -> Result<u64, String> {
         return product.checked_mul(scale).and_then(|value| value.try_into().ok()).ok_or_else(|| large.to_owned());
     }
     if !product.is_multiple_of(scale) {
-        return Err("not a whole number".to_owned());
+        return Err(NOT_WHOLE.to_owned());
     }
     u64::try_from(product / scale).map_err(|_| large.to_owned())
 }
@@ -275,6 +290,15 @@ mod tests {
         ] {
             let error = duration(text).expect_err(text);
             assert!(error.contains(part) && error.contains("write a number"), "{text}: {error}");
+        }
+        for (text, meant) in [
+            ("12.9GiB", " of bytes; did you mean 13210MiB;"),
+            ("12.9g", " of bytes; did you mean 13210MiB;"),
+            ("1.0000000001GB", " of bytes; did you mean 1000MB;"),
+            ("0.3B", ";"),
+        ] {
+            let error = size(text).expect_err(text);
+            assert!(error.starts_with(&format!("not a whole number{meant} write a number")), "{text}: {error}");
         }
         assert_eq!(size("4KB"), Err("KB is 1024 bytes to some and 1000 to others; did you mean 4KiB or 4kB".into()));
         for text in ["10KiB", "1.5", "k", "-1", "20000000T"] {
