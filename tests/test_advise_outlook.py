@@ -1,6 +1,7 @@
 """What an answer says beyond its figures: the life, RAM that was searched, a device in use."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     assert told == [
         "RAM was searched up to 26 MiB; more may be faster.",
         "It works as a write cache: flash programs 0.38 per byte written by the host.",
-        "A power cut loses unflushed data in RAM of treeftl.",
+        "A power cut loses unflushed data in RAM of treeftl; the workload never flushes.",
     ]
     assert conditions.in_ram(Query(trace), result, stacks[0]) == told[1:], "more was tried"
     full = with_columns(stacks[1], mapping_hit_ratio=0.9996)
@@ -113,6 +114,13 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     page = run("page", ram_bytes=1 << 20, write_amplification=1.0)
     result.rungs[0].tried["page"] = page
     assert conditions.in_ram(Query(trace), result, page) == [], "it has no size"
+    result.flushes = 7
+    (unpriced,) = conditions.in_ram(Query(trace), result, page)
+    left_out = "so stacks with a write buffer were not searched (--ftl names them)."
+    assert unpriced == f"Response times leave out the workload's 7 flushes, {left_out}"
+    named = Query(trace, ftl="treeftl")
+    assert "7 flushes, in which treeftl writes its RAM." in conditions.in_ram(named, result, stacks[0])[0]
+    assert conditions.in_ram(replace(named, goal="wa"), result, stacks[0])[-1].endswith("the workload flushes 7 times.")
 
 
 def test_the_size_of_a_wide_device_is_told_where_it_was_left_open(trace: str) -> None:

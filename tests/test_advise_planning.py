@@ -24,7 +24,7 @@ from ftlkit.advice.query import Query
 from ftlkit.advice.run import floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
-from ftlkit.advice.space import Space, wear_policies
+from ftlkit.advice.space import Space, holders, wear_policies
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps import values
 
@@ -415,6 +415,17 @@ def test_a_victim_policy_by_age_is_held_out_though_a_prefix_beat_it(monkeypatch:
     assert {"page:victim=cost-benefit", "page:victim=cat"} & by_age
     assert by_age & {*result.finalists}
     assert Space.is_by_age("dftl:cmt=4KiB:victim=cat+lru") > Space.is_by_age("page:victim=fifo+lru")
+
+
+def test_the_best_durable_stack_is_held_out_though_buffers_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer sets it beside a stack that loses unflushed writes."""
+
+    def response_ns(stack: str) -> float:
+        return (1_000.0 if holders(stack) else 2_000.0 if stack.startswith("cdftl") else 3_000.0) + len(stack)
+
+    _, result = searched(monkeypatch, Machine(lambda _: 2.0, response_ns), None, 60)
+    durable = [stack for stack in result.finalists if not holders(stack)]
+    assert any(stack.startswith("cdftl") for stack in durable), durable
 
 
 def test_many_forms_of_the_leader_do_not_crowd_out_another_mapping(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import ADVISED, page, panels
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
-from ftlkit.advice.search_result import Rung, SearchResult, is_of
+from ftlkit.advice.search_result import VOLATILE, Rung, SearchResult, is_of
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.report.cautions import cautions
@@ -361,6 +361,31 @@ def test_what_is_worse_beside_the_goal_is_told_from_the_rows_of_the_table(whole:
     # One that falls behind the arrivals is no better.
     finalists[other] = with_columns(finalists[other], is_overloaded=True)
     assert other not in beside()
+
+
+def test_writes_that_a_power_cut_loses_are_told_first_with_a_durable_stack(whole: Answer) -> None:
+    best, risky = whole.advised.stack, "aps:ram=8KiB"
+    for tried in (whole.result.last.tried, whole.result.finalists):
+        tried[risky] = with_columns(replace(tried[best], stack=risky), response_mean_ns=mean(tried[best]) / 2)
+    advice = again(whole)
+    assert advice.advised.stack == risky
+    assert f"{risky}, where a power cut loses unflushed writes: mean response" in units.typed(advice.sentences[0])
+    assert said(advice, "A power cut loses unflushed data in RAM of aps; the workload never flushes.")
+    assert "of RAM, 100.0 % slower than" in said(advice, f"Without such RAM {best} is best: mean response ")
+    assert best in {stack.stack for stack in advice.table}
+    whole.result.finalists = {risky: whole.result.finalists[risky]}
+    assert said(again(whole), "No stack without such RAM was measured.")
+
+
+@pytest.mark.parametrize(("goal", "left_out"), [("mean", {"aps", "bdb", "jtl", "treeftl"}), ("wa", set())])
+def test_write_buffers_gain_nothing_from_flushes_that_are_not_timed(
+    goal: str, left_out: set[str], tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"capacity": "64MiB", "requests": 600}
+    advice = sought(tmp_path, "log", device="slc-small", options=options, goal=goal, trials=1, seeds=1)
+    assert {name for name, why in advice.result.unfit.items() if why == VOLATILE} == left_out
+    told = said(advice, "Response times leave out the workload's 300 flushes, so stacks with a write buffer ")
+    assert bool(told) == bool(left_out)
 
 
 def test_a_rival_that_does_not_keep_up_refutes_nothing(whole: Answer) -> None:

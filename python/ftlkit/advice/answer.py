@@ -36,7 +36,7 @@ from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shor
 from ftlkit.advice.measure import Measured, front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult
-from ftlkit.advice.space import is_ram
+from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
 from ftlkit.results.columns import COLUMNS
@@ -205,6 +205,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     sentences = [
         *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
         *conditions.in_ram(query, result, best),
+        *_without_buffers(query, best, beside.durable),
         *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
         *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
         *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
@@ -268,17 +269,18 @@ def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[st
     """The beginning of the advice: the stack to take, or that it is unknown and the best so far."""
     within = "" if query.ram_bytes is None else f"With {units.size(query.ram_bytes)} "
     behind = best.is_behind
+    risk = ", where a power cut loses unflushed writes" if holders(best.stack) else ""
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
         why = cause(query, result)
-        return f"{within}{why if within else why[0].upper() + why[1:]}; {so_far}: {best.stack} ({short})"
+        return f"{within}{why if within else why[0].upper() + why[1:]}; {so_far}: {best.stack} ({short}){risk}"
     if behind:
         many = f"{'none' if within else 'None'} of the {len(others)} stacks that were measured keeps"
         many = many if len(others) > 1 else f"{'the' if within else 'The'} only stack that was measured does not keep"
         leader = leading(query.metric, list(others.values()))
         among = "" if leader is None or leader.stack == best.stack else "among "
-        return f"{within}{many} up with the arrivals; {among}the best of them is {best.stack}"
-    return f"{within}{'take' if within else 'Take'} {best.stack}"
+        return f"{within}{many} up with the arrivals; {among}the best of them is {best.stack}{risk}"
+    return f"{within}{'take' if within else 'Take'} {best.stack}{risk}"
 
 
 def _advice(
@@ -399,11 +401,28 @@ class _Beside:
         """One that does nearly as well with less RAM."""
         self.leaders = _leaders_beside(query, best, others)
         """By metric the best one, where it is better than the advised one."""
+        durable = [others[stack].point(query.metrics) for stack in others if not holders(stack)]
+        first = next(iter(ranked(durable, query)), None)
+        self.durable = others[first.stack] if first is not None and holders(best.stack) else None
+        """The best one that keeps no acknowledged write in RAM, where the advised one does."""
 
     @property
     def all(self) -> list[Measured]:
         """All of them."""
-        return [*([self.frugal] if self.frugal is not None else []), *self.leaders.values()]
+        return [each for each in (self.frugal, self.durable, *self.leaders.values()) if each is not None]
+
+
+def _without_buffers(query: Query, best: Measured, durable: Measured | None) -> list[str]:
+    """The best stack that keeps no acknowledged write in RAM, where the advised one does."""
+    if not holders(best.stack):
+        return []
+    if durable is None:
+        only = "" if query.ftl else "; --durable searches those alone"
+        return [f"No stack without such RAM was measured{only}."]
+    metric = query.metric
+    compared = phrasing.against(metric, durable, best, best.stack)
+    cost = f"{phrasing.text(metric, durable)} with {units.size(durable.mean('ram_bytes'))} of RAM"
+    return [f"Without such RAM {durable.stack} is best: {phrasing.named(metric)} {cost}{compared and f', {compared}'}."]
 
 
 def _besides(

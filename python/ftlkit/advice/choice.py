@@ -91,6 +91,7 @@ def with_more(halved: Halved, more: Sequence[Point]) -> Halved:
         kept=list(points.values()),
         beaten={stack: far for stack, far in halved.beaten.items() if stack not in points},
         crowded=[stack for stack in halved.crowded if stack not in points],
+        late=[stack for stack in halved.late if stack not in points],
     )
 
 

@@ -14,7 +14,8 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.life import is_wide, missing_options
-from ftlkit.advice.space import is_ram
+from ftlkit.advice.query import CLOCKLESS
+from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import all_cautions, writes
 from ftlkit.results.outcome import Outcome, device_of
@@ -106,15 +107,20 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     if is_most and query.goal != "ram" and not caches_all(best):
         better = "faster" if query.metric == query.response and query.keeps_time else "better"
         sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
-    lost = lost_in_a_cut(best.stack)
-    if not lost:
+    buffers = holders(best.stack)
+    if result.flushes and query.goal not in CLOCKLESS:
+        unpriced = "" if query.ftl else ", so stacks with a write buffer were not searched (--ftl names them)"
+        unpriced = f", in which {' and '.join(buffers)} writes its RAM" if buffers else unpriced
+        sentences.append(f"Response times leave out the workload's {several(result.flushes, 'flush')}{unpriced}.")
+    if not buffers:
         return sentences
     amplification = best.mean("write_amplification")
     if amplification is not None and amplification < 1:
         sentences.append(
             f"It works as a write cache: flash programs {units.plain(amplification)} per byte written by the host."
         )
-    sentences.append(f"A power cut loses unflushed data in RAM of {' and '.join(lost)}.")
+    flushes = f"flushes {several(result.flushes, 'time')}" if result.flushes else "never flushes"
+    sentences.append(f"A power cut loses unflushed data in RAM of {' and '.join(buffers)}; the workload {flushes}.")
     return sentences
 
 
@@ -130,15 +136,6 @@ def _most_ram(result: SearchResult, stack: str) -> float:
         return float("inf")
     tried = [measured for rung in result.rungs for measured in rung.tried.values() if measured.rows]
     return max(measured.mean("ram_bytes") or 0.0 for measured in tried if mapping(measured.stack) == mapping(stack))
-
-
-def lost_in_a_cut(stack: str) -> list[str]:
-    """The parts of a stack that keep data in RAM which a power cut takes, by the registry."""
-    parts = {part["name"]: part for part in catalogue.parts()}
-    names = [part.partition(":")[0] for part in stack.split("+")]
-    return [
-        name for name in names if any("power cut" in parameter["meaning"] for parameter in parts[name]["parameters"])
-    ]
 
 
 def of_the_size(query: Query, result: SearchResult, best: Measured) -> list[str]:

@@ -24,10 +24,10 @@ from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
+from ftlkit.advice.query import CLOCKLESS, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
-from ftlkit.advice.space import FLOOR_BYTES, Head, Space, is_log, is_ram, log_shares, wear_policies
+from ftlkit.advice.space import FLOOR_BYTES, Head, Space, holders, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.store import Store, files
@@ -104,12 +104,12 @@ def _one_stack(query: Query, store: Store, executor: Local) -> SearchResult:
     executor.until_s = clock.ends_s
     try:
         device = _device(query, document, Silent, clock.ends_s)
-        requests = int(_look_over(document, Silent, clock.ends_s)["requests"])
+        info = _look_over(document, Silent, clock.ends_s)
         try:
-            space, result = _space(query if query.ftl else replace(query, ftl=REFERENCE), device, requests, clock)
+            space, result = _space(query if query.ftl else replace(query, ftl=REFERENCE), device, info, clock)
             result.candidates |= set() if query.ftl else {*_mappings()}
         except UserError:
-            space, result = _space(query, device, requests, clock)
+            space, result = _space(query, device, info, clock)
     except TimeIsUp:
         return SearchResult(0, frozenset(), {}, 0)
     stack = next(iter([*result.defaults, *space.least().values()]))
@@ -147,10 +147,9 @@ def search_stacks(
         clock.explain = preparing.advice
         if (missing := preparing.missing()) is not None:
             tell(missing)
-        requests = int(info["requests"])
-        _require_enough(query, requests)
+        _require_enough(query, int(info["requests"]))
         try:
-            space, into = _space(query, device, requests, clock)
+            space, into = _space(query, device, info, clock)
         except TooLittleRamError as error:
             raise _with_units(error, query, device, clock) from None
         into.host_erases, into.cores = _host_erases(info, device), executor.checks
@@ -187,16 +186,20 @@ def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clo
     return UserError(text)
 
 
-def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Space, SearchResult]:
+def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space, SearchResult]:
     """The stacks to choose from, and the result before any trial; `TimeIsUp` if out of time."""
+    flushes = int(info["statistics"]["total"]["flushes"])
+    # A write buffer would lead by the time of flushes, which responses leave out.
+    is_durable = query.durable or (flushes > 0 and query.ftl is None and query.goal not in CLOCKLESS)
     builds = Builds(device, clock.check, clock.ends_s)
     fits = builds.exact_refusal if query.stacks() else builds.refusal
     for mapping in [] if query.stacks() else _mappings():
         builds.look_at([mapping, *(f"{mapping}+{name}" for name in _names("buffer"))])
-    allowed = (lambda stack: volatile(stack) or fits(stack)) if query.durable else fits
+    allowed = (lambda stack: volatile(stack) or fits(stack)) if is_durable else fits
     heads_that_fit, refused = heads(query.stacks(), allowed, levelled=query.goal == "life")
     if not heads_that_fit:
-        raise UserError(next(iter(refused.values())))
+        stack, reason = next(iter(refused.items()))
+        raise UserError(f"{stack} {reason} (--durable)" if reason == VOLATILE else reason)
     ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
     logs = log_sizes(heads_that_fit, builds)
     # Caches of some bytes are looked at only where nothing else fits.
@@ -215,10 +218,11 @@ def _space(query: Query, device: Json, requests: int, clock: Clock) -> tuple[Spa
     heads_left = dict.fromkeys(head.text + tail for head in space.heads.values() for tail in _untouched(head, query))
     defaults = builds.ram(heads_left, query.ram_bytes or math.inf)
     return space, SearchResult(
-        requests,
+        int(info["requests"]),
         frozenset(space.heads),
         refused,
         device["capacity"],
+        flushes=flushes,
         is_slice="slice" in device,
         too_large=too_large,
         defaults=tuple(stack for stack, ram in defaults.items() if ram <= (query.ram_bytes or math.inf)),
@@ -319,10 +323,7 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
 
 def volatile(stack: str) -> str:
     """Why a stack may lose acknowledged writes in a power cut; empty where it holds none in RAM."""
-    names = study.parts(stack)
-    holds = (part["name"] for part in catalogue.parts() if part["kind"] == "buffer" or part["write_buffer"])
-    holder = next((name for name in holds if name in names), "")
-    return f"{VOLATILE} of {holder}, so a power cut loses them (--durable)" if holder else ""
+    return VOLATILE if holders(stack) else ""
 
 
 def _names(kind: str) -> list[str]:

@@ -30,7 +30,7 @@ from ftlkit.advice.proposer import TrialChooser, optuna_study
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS, Query
 from ftlkit.advice.rivals import rivals
 from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
-from ftlkit.advice.space import Proposals, Space, doublings, filling, halves, levelled, logs, named, others
+from ftlkit.advice.space import Proposals, Space, doublings, filling, halves, holders, levelled, logs, named, others
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured, Point, Runner
@@ -468,8 +468,10 @@ class Search:
             return takes <= self._clock.left_s
 
         points = self._points(rung)
-        best = [point.stack for point in ranked(points, self._query)[:_BEST]]
-        return choice.within(points, self._query.metrics, fits, best)
+        order = ranked(points, self._query)
+        going = choice.within(points, self._query.metrics, fits, [point.stack for point in order[:_BEST]])
+        # Though buffers may lead: the best without one is told beside them.
+        return choice.with_more(going, [point for point in order if not holders(point.stack)][:1])
 
     def _refine(self) -> bool:
         """Try what may be better than the leader of the last prefix; whether any was run.
@@ -571,15 +573,18 @@ class Search:
         return [stack for stack in dict.fromkeys(order) if self.result.known(stack)]
 
     def _required(self, best: Sequence[str]) -> list[str]:
-        """The best stack of each family, and every default that was run, the best first.
+        """The best stack of each family, the best durable one, and every default that was run.
 
-        Of each family it is the best that chooses by age, too, however it did on a prefix.
+        Of each family it is the best that chooses by age, too, however it did on a prefix. The best
+        come first.
         """
         families: dict[tuple[str, bool], str] = {}
         defaults: dict[str, None] = {}
         # On a longer prefix the order tells more; what did not get there follows.
         for stack in (*best, *(stack for rung in reversed(self.result.rungs) for stack in self._ranking(rung))):
             families.setdefault((self._space.family(stack), self._space.is_by_age(stack)), stack)
+            if not holders(stack):
+                families.setdefault(("durable", True), stack)
             if stack in self.result.defaults:
                 defaults[stack] = None
         return list(dict.fromkeys([*families.values(), *defaults]))

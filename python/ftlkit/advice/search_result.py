@@ -85,8 +85,8 @@ class UnitTrial:
     """Stacks on the part that figures are told of, with one seed: the advised one first."""
 
 
-VOLATILE = "keeps written data in the RAM"
-"""So begins why a stack is not durable."""
+VOLATILE = "keeps written data in RAM, so a power cut loses unflushed writes"
+"""Why a stack is not durable."""
 
 
 @dataclass
@@ -105,6 +105,8 @@ class SearchResult:
     """Whether a slice stands for the device."""
     touched_bytes: int = 0
     """What the workload touches of it; 0 if that is not known."""
+    flushes: int = 0
+    """Of the whole workload."""
     cores: int = 1
     """Runs at once."""
     whole: Measured | None = None
@@ -294,10 +296,7 @@ def fates(query: Query, result: SearchResult) -> list[Fate]:
     mappings = [_fate(query, result, name) for name in sorted(result.candidates)]
     mappings.sort(key=lambda fate: (-fate.requests, fate.name))
     mappings += [Fate(name, 0, 0, f"takes {units.size(ram)} of RAM or more") for name, ram in result.too_large.items()]
-    unfit = {
-        name: why if why.startswith(VOLATILE) else f"does not fit the device: {why}"
-        for name, why in result.unfit.items()
-    }
+    unfit = {name: why if why == VOLATILE else f"does not fit the device: {why}" for name, why in result.unfit.items()}
     return [*mappings, *(Fate(name, 0, 0, why) for name, why in unfit.items())]
 
 

@@ -13,9 +13,11 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Protocol
 
+from ftlkit import study
 from ftlkit._util import Json
 from ftlkit._util.stacks import mapping
 from ftlkit.api import catalogue
@@ -439,6 +441,17 @@ def _resized(stack: str, size: _Size, size_bytes: int) -> str:
     # In order, so that one stack has one text.
     parts[size.part] = [name, *sorted([*others, f"{key}={_written(size_bytes)}"])]
     return "+".join(":".join(part) for part in parts)
+
+
+def holders(stack: str) -> list[str]:
+    """The parts of a stack that keep acknowledged writes in RAM until a flush, by the registry."""
+    return [name for name in study.parts(stack) if _holds_writes(name)]
+
+
+@cache
+def _holds_writes(name: str) -> bool:
+    parts = (part for part in catalogue.parts() if part["name"] == name)
+    return any(part["kind"] == "buffer" or part["write_buffer"] for part in parts)
 
 
 def is_ram(parameter: Json) -> bool:
