@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from advice import answer_of
+from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.progress import Silent
 from ftlkit._util.units import typed
@@ -73,3 +74,11 @@ def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:
     assert re.search(
         r"has 238\sMiB for the host, and the trace's addresses reach 16.0\sGiB.* about 69\s× as large", told
     ), told
+
+
+def test_a_life_that_there_is_no_time_to_forecast_is_told_in_years(call: Call) -> None:
+    arguments = ["zipf", "--device", "slc-small", "--capacity", "64MiB", "--goal", "life", "--budget", "1ms"]
+    text = " ".join(call("advise", *arguments).stdout.split())
+    assert re.match(r"Not enough time; best so far: page \(.*?\): write amplification ", text), text
+    assert re.search(r"With even wear, host writes last until .* under page \([\d.,]+ years, [\d.,]+ DWPD\)", text)
+    assert "life at least" not in text

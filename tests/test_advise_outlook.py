@@ -1,6 +1,7 @@
 """What an answer says beyond its figures: the life, RAM that was searched, a device in use."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,23 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     best.rows[0]["is_overloaded"] = None
     unknown = "Without a clock it was not measured whether the device can write at that rate, or at the DWPD."
     assert life.sentences(Query(trace), best, None)[2] == unknown
+
+
+def test_a_life_without_a_forecast_is_told_in_years_by_write_amplification(trace: str) -> None:
+    def written(stack: str) -> Measured:
+        measured = run(stack)
+        document = json.loads(measured.rows[0]["document"])
+        document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
+        document["runs"][0]["label"] = stack
+        return with_columns(measured, document=json.dumps(document))
+
+    lasts = r"[\d.,]+ TB under {} \([\d.,]+ years, [\d.,]+ DWPD\)"
+    for goal, bounds in (("life", 1), ("wa", 0)):
+        *bound, even = life.sentences(Query(trace, goal=goal), written("dftl"), written("page"))
+        assert len(bound) == bounds
+        told = f"With even wear, host writes last until {lasts.format('dftl')} and {lasts.format('page')}, at 1.00 GB"
+        assert re.match(told, even.replace("\N{NO-BREAK SPACE}", " ")), even
+    assert life.sentences(Query(trace), written("dftl"), written("page")) == []
 
 
 def test_the_endurance_is_told_with_where_it_comes_from() -> None:

@@ -593,7 +593,8 @@ def test_even_wear_counts_good_blocks_and_names_filling_runs(document: Document)
 
     def told(part: float) -> str:
         allowed = part * mine["limit"] * device["physical_bytes"] / amplification
-        return f"{units.written(allowed)} under page ({units.years(allowed / 365e9)})"
+        dwpd = units.digits(allowed / (5 * 365 * device["logical_bytes"]))
+        return f"{units.written(allowed)} under page ({units.years(allowed / 365e9)}, {dwpd} DWPD)"
 
     assert f"With even wear, host writes last until {units.typed(told(1.0))}, at" in of(document)
     device["bad_blocks"] = blocks // 10

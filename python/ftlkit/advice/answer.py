@@ -34,7 +34,7 @@ from ftlkit.advice.choice import (
 from ftlkit.advice.commands import command
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
 from ftlkit.advice.measure import Measured, front, ratio
-from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
+from ftlkit.advice.query import CLOCKLESS, FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
@@ -202,8 +202,10 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         )
         for measured in sorted(figures.values(), key=lambda measured: measured.mean("ram_bytes") or 0)
     ]
+    lives = life.sentences(query, best, figures.get(REFERENCE))
     sentences = [
         *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
+        *(lives if query.goal in CLOCKLESS else []),
         *conditions.in_ram(query, result, best),
         *_without_buffers(query, best, beside.durable),
         *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
@@ -213,7 +215,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
         *_better(query.metric, best, better, searched if is_held_out else {}),
         *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
-        *life.sentences(query, best, figures.get(REFERENCE)),
+        *(lives if query.goal not in CLOCKLESS else []),
         *_settings(best.stack),
         *unit_answer.sentences(query, result, best),
     ]

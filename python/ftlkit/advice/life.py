@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
-from ftlkit.advice.query import REFERENCE, Query
-from ftlkit.report.life import is_own_rate, rate
+from ftlkit.advice.query import CLOCKLESS, REFERENCE, Query
+from ftlkit.report.life import even, is_own_rate, rate
+from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
 
@@ -37,10 +38,11 @@ _ROUNDS = 2
 def sentences(query: Query, best: Measured, reference: Measured | None) -> list[str]:
     """Known facts about the device's life under the advised stack, if any is."""
     mine = phrasing.of("life_bytes", best)
-    if mine is None and query.goal == "life":
-        return ["Its life is at least the bytes of its run: the device survived, and there is no forecast."]
-    if mine is None:
+    if mine is None and query.goal not in CLOCKLESS:
         return []
+    if mine is None:
+        bound = "Its life is at least the bytes of its run: the device survived, and there is no forecast."
+        return [*([bound] if query.goal == "life" else []), *_even(best, reference)]
     is_measured = all(row["is_life_measured"] for row in best.rows)
     how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
     if query.goal == "life":
@@ -51,6 +53,14 @@ def sentences(query: Query, best: Measured, reference: Measured | None) -> list[
             text += f" ({REFERENCE}: {phrasing.value('life_bytes', phrasing.of('life_bytes', reference))})"
         text += f", {how}"
     return [f"{text}.", *_at_rate(best, reference)]
+
+
+def _even(best: Measured, reference: Measured | None) -> list[str]:
+    """How long the host can write by write amplification alone, where no life is forecast."""
+    document = json.loads(best.rows[0]["document"])
+    if reference is not None and best.stack != REFERENCE:
+        document["runs"] += json.loads(reference.rows[0]["document"])["runs"]
+    return even(Outcome(document))
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:

@@ -60,11 +60,12 @@ def answered(
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
     unknown = []
+    by_amplification = "So this is by write amplification, by which lives differ where wear is even."
     try:
         try:
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
         except NoLifeError as error:
-            unknown = [f"{error} So this is by write amplification, by which lives differ where wear is even."]
+            unknown = [f"{error} {by_amplification}"]
             query = replace(query, goal="wa")
             tell(unknown[0])
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
@@ -72,12 +73,15 @@ def answered(
         tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
         query = replace(query, options={**query.options, "requests": _few(query)})
         result = _one_stack(query, result_store, Local(threads))
-        if answer(query, result) is None:
+        if (only := answer(query, result)) is None:
             raise
         unknown.append(
             f"{error.budget}: too short for a search; {', '.join(result.last.begun)} alone was measured over "
             f"{result.last.span}.{error.advice}"
         )
+        if query.goal == "life" and only.advised.measured.mean("life_bytes") is None:
+            unknown.append(f"--goal life: that erases too little for a forecast. {by_amplification}")
+            query = replace(query, goal="wa")
     if (advised := answer(query, result)) is not None:
         return replace(advised, sentences=[*advised.sentences, *unknown])
     if result.interrupted:

@@ -91,7 +91,7 @@ def lives(results: Outcome) -> list[str]:
         sentences += _least_worn(results, [one.label for one in forecast])
     sentences += _beyond(results, forecast)
     reasons = {run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])}
-    told = [*_even(results), *sentences] if reasons else sentences
+    told = [*even(results), *sentences] if reasons else sentences
     if told:
         told[0] += _scaled(results)
     return [*told, *_refused(reasons, more(results))]
@@ -140,7 +140,7 @@ def _is_behind(results: Outcome, run: Run) -> bool | None:
     return is_overloaded(run) if is_own_rate(results.document) else False
 
 
-def _even(results: Outcome) -> list[str]:
+def even(results: Outcome) -> list[str]:
     """What write amplification alone tells of lives, where some are not forecast."""
     known = results.document.get("write_rate")
     runs = results.document["runs"]
@@ -148,13 +148,17 @@ def _even(results: Outcome) -> list[str]:
     if known is None or not lives:
         return []
     a_year = known["bytes_per_day"] * DAYS_A_YEAR
+    years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
+    warranty_bytes = years * DAYS_A_YEAR * device_of(results.document)["logical_bytes"]
     filling = [run["label"] for run, _ in lives if _is_filling(results, run)]
     told = []
     for run, allowed in lives:
         most = "at most " if run["label"] in filling else ""
         lasts = _lasts(allowed / a_year, _is_behind(results, run))
-        told.append(f"{most}{units.written(allowed)} under {run['label']}{lasts and f' ({lasts})'}")
-    even = f"With even wear, host writes last until {listed(told)}, at {conditions(results.document)}."
+        writes = f"{lasts and f'{lasts}, '}{units.digits(allowed / warranty_bytes)} DWPD"
+        told.append(f"{most}{units.written(allowed)} under {run['label']} ({writes})")
+    at = f"{conditions(results.document)}; drive writes per day (DWPD) are over {years:g} years"
+    even = f"With even wear, host writes last until {listed(told)}, at {at}."
     if filling:
         even += f" At most: erased blocks were left under {listed(filling)}, so write amplification will rise."
     return [even]
