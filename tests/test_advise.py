@@ -375,6 +375,29 @@ def test_unused_ram_and_a_part_of_each_size_go_elsewhere() -> None:
     )
 
 
+def test_no_cache_of_the_map_is_larger_than_the_map() -> None:
+    heads = [space.Head("dftl", ("", "+lru")), space.Head("cdftl", ("",))]
+    searched = space.Space(heads, 1 << 20, {}, map_bytes=64 * KIB)
+    shared = searched.refilled("dftl:cmt=32KiB+lru:ram=64KiB", 1 << 20)
+    stacks = {
+        *(searched.ask(Anything(seed)) for seed in range(200)),
+        *space.doublings(searched, list(searched.heads)),
+        *space.filling(searched, 1 << 20, lambda _: 4.0 * KIB),
+        *(stack for sharing in shared for stack in sharing),
+    }
+    assert {"dftl:cmt=64KiB", "cdftl:cmt=32KiB:ctp=32KiB", "dftl:cmt=32KiB+lru:ram=1MiB"} <= stacks
+    for stack in stacks:
+        sizes = re.findall(r"(?:cmt|ctp)=(\w+)", stack)
+        assert sum(values.size(size) or 0 for size in sizes) <= 64 * KIB, stack
+
+
+def test_what_takes_more_than_the_page_map_by_default_is_not_tried_so(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"capacity": "64MiB", "requests": 600}
+    advice = sought(tmp_path, "randwrite", device="slc-small", options=options, trials=1, seeds=1)
+    assert "aps" in advice.result.candidates
+    assert {"page", "fast"} <= {*advice.result.defaults} <= advice.result.candidates - {"aps", "jtl", "treeftl"}
+
+
 def test_the_least_ram_of_a_part_is_what_works() -> None:
     builds = Builds(
         fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]

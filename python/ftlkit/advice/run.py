@@ -38,8 +38,8 @@ from ftlkit.sweeps.traces import Traces, scratch
 FEW, PATIENCE_S = 10_000, 15.0
 """Where a budget is too short: requests of the one run that is made, and how long that may take."""
 
-MAP_ENTRY_BYTES = 8
-"""A cached entry of a map: with so much RAM for each logical page all of the map is cached."""
+MAP_ENTRY_BYTES = 4
+"""An entry of the reference's map, which has one for each logical page."""
 
 
 def answered(
@@ -204,11 +204,12 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
     if not heads_that_fit:
         stack, reason = next(iter(refused.items()))
         raise UserError(f"{stack} {reason} (--durable)" if reason == VOLATILE else reason)
-    ceiling = query.ram_bytes or 2 * MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
+    map_bytes = MAP_ENTRY_BYTES * -(-device["capacity"] // study.mapped_bytes(device))
+    ceiling = query.ram_bytes or map_bytes
     logs = log_sizes(heads_that_fit, builds)
     # Caches of some bytes are looked at only where nothing else fits.
     for smallest in (FLOOR_BYTES, 1):
-        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, builds, smallest), logs)
+        space = Space(heads_that_fit, ceiling, floors(heads_that_fit, builds, smallest), logs, map_bytes)
         least_stacks = space.least()
         least = builds.ram(least_stacks.values(), query.ram_bytes or math.inf)
         by_head = {head: least[stack] for head, stack in least_stacks.items()}
@@ -221,6 +222,7 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
         raise query.too_little_ram(stack, ram, len(too_large))
     heads_left = dict.fromkeys(head.text + tail for head in space.heads.values() for tail in _untouched(head, query))
     defaults = builds.ram(heads_left, query.ram_bytes or math.inf)
+    most = query.ram_bytes or (math.inf if query.ftl else defaults.get(REFERENCE, math.inf))
     return space, SearchResult(
         int(info["requests"]),
         frozenset(space.heads),
@@ -229,7 +231,7 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
         flushes=flushes,
         is_slice="slice" in device,
         too_large=too_large,
-        defaults=tuple(stack for stack, ram in defaults.items() if ram <= (query.ram_bytes or math.inf)),
+        defaults=tuple(stack for stack, ram in defaults.items() if ram <= most),
         wear_policies=tuple(wear_policies(list(space.heads.values()))),
     )
 

@@ -118,7 +118,7 @@ class SearchResult:
     too_large: dict[str, float] = field(default_factory=dict)
     """Mappings whose least RAM is more than asked for, with that RAM in bytes."""
     defaults: tuple[str, ...] = ()
-    """The stacks as they are by default that take no more RAM than asked for."""
+    """The stacks as they are by default that take no more RAM than asked for, or than `page`."""
     required: list[str] = field(default_factory=list)
     """Stacks that any choice has to be held against on the held-out part."""
     lengths: list[int] = field(default_factory=list)

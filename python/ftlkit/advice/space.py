@@ -92,15 +92,21 @@ class Space:
     """The stacks that a search chooses from."""
 
     def __init__(
-        self, heads: Sequence[Head], ceiling_bytes: int, floors: Mapping[str, int], logs: Logs | None = None
+        self,
+        heads: Sequence[Head],
+        ceiling_bytes: int,
+        floors: Mapping[str, int],
+        logs: Logs | None = None,
+        map_bytes: float = math.inf,
     ) -> None:
         """`floors` has the least RAM of parameters, in bytes, by their keys such as `dftl.cmt`.
 
         `logs` has the sizes of logs by mapping; of a mapping that it leaves out none is searched.
+        Caches of the map take at most `map_bytes`, with which the reference has all of it.
         """
         self._families: dict[str, str] = {scheme["name"]: scheme["family"] for scheme in catalogue.schemes()}
         self.heads = {head.text: head for head in self._in_turn(heads)}
-        self._ceiling, self._floors = ceiling_bytes, floors
+        self._ceiling, self._floors, self._map_bytes = ceiling_bytes, floors, map_bytes
         self._logs = logs or {}
         self._beside: dict[str, int] = {}
         parts = catalogue.parts()
@@ -302,7 +308,7 @@ class Space:
         for less, rest, freed_bytes in cuts:
             more_bytes = unused_bytes + freed_bytes
             for more in (*sizes, *(buffers if less in (None, largest) else ())):
-                top = rank(min(more.size_bytes + more_bytes, more.parameter["max"]))
+                top = rank(int(min(more.size_bytes + more_bytes, self._most(more.owner, more.parameter))))
                 least = max(more.size_bytes + 1, self._floor(more.owner, more.parameter))
                 tried = [
                     _resized(rest, more, larger) for larger in (level(top), level(max(0, top - 1))) if larger >= least
@@ -373,6 +379,13 @@ class Space:
         """The least RAM that is tried."""
         return self._floors.get(f"{owner}.{parameter['name']}", max(FLOOR_BYTES, int(parameter["min"])))
 
+    def _most(self, owner: str, parameter: Json) -> float:
+        """The most RAM that is tried; the caches of a mapping share what the whole map takes."""
+        if not is_map_cache(parameter):
+            return float(parameter["max"])
+        share = self._map_bytes / sum(map(is_map_cache, self._parameters[owner]))
+        return min(float(parameter["max"]), max(share, self._floor(owner, parameter)))
+
     def _parameter(self, owner: str, setting: str) -> Json:
         parameter: Json = next(
             candidate for candidate in self._parameters[owner] if candidate["name"] == setting.partition("=")[0]
@@ -414,7 +427,7 @@ class Space:
     def _size(self, owner: str, parameter: Json, chooser: Chooser) -> str:
         key = f"{owner}.{parameter['name']}"
         low = self._floor(owner, parameter)
-        high = max(low, min(self._ceiling - self._beside.get(owner, 0), parameter["max"]))
+        high = max(low, int(min(self._ceiling - self._beside.get(owner, 0), self._most(owner, parameter))))
         return _written(level(chooser.suggest_int(key, rank(low, up=True), max(rank(low, up=True), rank(high)))))
 
 
@@ -457,6 +470,11 @@ def _holds_writes(name: str) -> bool:
 def is_ram(parameter: Json) -> bool:
     """Whether a parameter is an amount of RAM, by what the registry says of it."""
     return bool(parameter["kind"] == "bytes" and parameter["meaning"].startswith("RAM"))
+
+
+def is_map_cache(parameter: Json) -> bool:
+    """Whether a parameter is RAM that holds a part of the map and nothing else."""
+    return is_ram(parameter) and bool(parameter["meaning"].startswith("RAM of the cached"))
 
 
 _LOG = "log_space"
