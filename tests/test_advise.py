@@ -738,7 +738,7 @@ def test_goals_choose_differently(tmp_path: Path) -> None:
         for stack, measured in fast.result.last.tried.items()
         if measured.rows
     }
-    assert searched[fast.advised.stack] == min(searched.values())
+    assert searched[fast.advised.stack] <= choice.LITTLE * min(searched.values())
     ram = {stack: measured.mean("ram_bytes") or 0 for stack, measured in little.result.finalists.items()}
     held_out = {stack: measured.mean("response_mean_ns") or 0 for stack, measured in little.result.finalists.items()}
     enough = [stack for stack, response in held_out.items() if response <= 1.1 * min(held_out.values())]

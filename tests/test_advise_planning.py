@@ -417,6 +417,13 @@ def test_a_victim_policy_by_age_is_held_out_though_a_prefix_beat_it(monkeypatch:
     assert Space.is_by_age("dftl:cmt=4KiB:victim=cat+lru") > Space.is_by_age("page:victim=fifo+lru")
 
 
+@pytest.mark.parametrize("goal", ["wa", "life"])
+def test_classifiers_are_among_the_first_stacks_where_copies_count(monkeypatch: pytest.MonkeyPatch, goal: str) -> None:
+    machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
+    _, result = searched(monkeypatch, machine, None, trials=30, goal=goal)
+    assert {f"page:streams={word}" for word in ("dac", "fadac", "sepbit")} <= {*result.rungs[0].tried}
+
+
 def test_the_best_durable_stack_is_held_out_though_buffers_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer sets it beside a stack that loses unflushed writes."""
 

@@ -29,13 +29,10 @@ FLOOR_BYTES = 1 << 10
 NOT_TO_BE_BUILT = frozenset({("victims", "opt"), ("copy_choice", "original")})
 """Values of parameters that know the future, or take out the mechanism that they belong to."""
 
-_NEED_AGES = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})
-"""Classifiers, not yet weighed against their RAM: `sepbit` takes 521 KiB where `page` takes 256.
+_CLASSIFIERS = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})
+"""They copy less where writes are skewed, for more RAM."""
 
-Stacks that name one keep it.
-"""
-
-_BY_AGE = _NEED_AGES | {("victim", "cost-benefit"), ("victim", "cat")}
+_BY_AGE = _CLASSIFIERS | {("victim", "cost-benefit"), ("victim", "cat")}
 """Choices by the age of data, which tells little before most data have been overwritten."""
 
 NOT_SEARCHED = frozenset({"pslc_static", "pslc_dynamic", "pslc_direct", "log_blocks", "knowledge"})
@@ -159,6 +156,17 @@ class Space:
             for parameter in self._parameters[name]
             if parameter["kind"] == "switch"
             and parameter["name"] not in NOT_SEARCHED
+            and parameter["name"] not in {setting.partition("=")[0] for setting in given}
+        ]
+
+    def classifiers(self, head: Head) -> list[tuple[str, str]]:
+        """A mapping's parameter for streams, with each classifier that it may be."""
+        name, *given = head.text.split(":")
+        return [
+            (parameter["name"], word)
+            for parameter in self._parameters[name]
+            for word in parameter.get("of") or ()
+            if (parameter["name"], word) in _CLASSIFIERS
             and parameter["name"] not in {setting.partition("=")[0] for setting in given}
         ]
 
@@ -559,7 +567,7 @@ def _value(key: str, parameter: Json, chooser: Chooser) -> str:
 def _words(parameter: Json) -> list[str]:
     """The values of a choice or a switch that can be built, and are worth a search."""
     names = parameter["of"] if parameter["kind"] == "choice" else ["true", "false"]
-    return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT | _NEED_AGES]
+    return [name for name in names if (parameter["name"], name) not in NOT_TO_BE_BUILT]
 
 
 def _numbers(parameter: Json) -> list[str]:
@@ -642,6 +650,12 @@ Proposals = dict[str, dict[str, "str | int"]]
 def halves(space: Space) -> Proposals:
     """What a search begins with: every mapping with half of the ceiling."""
     return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
+
+
+def classified(space: Space) -> Proposals:
+    """Each mapping with each classifier, with half of the ceiling."""
+    heads = space.heads.values()
+    return _proposed(space, [Rule(head, _half, turned) for head in heads for turned in space.classifiers(head)])
 
 
 def logs(space: Space, heads: Sequence[str], ram_bytes: float) -> Proposals:
