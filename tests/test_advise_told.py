@@ -37,8 +37,10 @@ from ftlkit.sweeps.traces import Traces
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """The answer to a question about three layers."""
-    return sought(tmp_path_factory.mktemp("once"), ftl="page,dftl,rftl", trials=20, seeds=1)
+    """The answer to a question about three layers, with words and switches as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Space, "turned", lambda *_: [])
+        return sought(tmp_path_factory.mktemp("once"), ftl="page,dftl,rftl", trials=20, seeds=1)
 
 
 @pytest.fixture
@@ -257,10 +259,10 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
 
 
 def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
-    """Let the response of a stack on the searched part be this many times that of another."""
+    """Let a stack's response on the searched part be so many times another's, with as much RAM."""
     tried = whole.result.last.tried
-    rows = [row | {"response_mean_ns": factor * mean(tried[of])} for row in tried[stack].rows]
-    tried[stack] = replace(tried[stack], rows=rows)
+    columns = {"response_mean_ns": factor * mean(tried[of]), "ram_bytes": tried[of].mean("ram_bytes")}
+    tried[stack] = with_columns(tried[stack], **columns)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.007, 1.2])
@@ -401,8 +403,8 @@ def test_what_falls_behind_is_not_advised(whole: Answer) -> None:
             measured[stack] = with_columns(run, is_overloaded=stack != kept_up)
     advice = again(whole)
     assert advice.advised.stack == kept_up
-    for stack, run in result.finalists.items():
-        result.finalists[stack] = with_columns(run, is_overloaded=True)
+    for measured in (result.finalists, result.last.tried):
+        measured[kept_up] = with_columns(measured[kept_up], is_overloaded=True)
     advice = again(whole)
     assert "keeps up with the arrivals; the best of them is" in advice.sentences[0]
     assert "Take" not in advice.sentences[0]
