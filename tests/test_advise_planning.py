@@ -531,5 +531,5 @@ def test_a_search_that_was_stopped_gives_no_reason_of_time(monkeypatch: pytest.M
     query, result = searched(monkeypatch, machine, 20.0)
     result.interrupted = True
     reasons = {fate.reason for fate in search_result.fates(query, result)}
-    assert "not tried: the search was stopped before" in reasons
+    assert "not tried, since the search was stopped before" in reasons
     assert not any("time" in reason for reason in reasons)

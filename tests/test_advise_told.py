@@ -466,7 +466,7 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert advice.sentences[0].startswith("Not enough time; best so far: ")
     assert "(3 of 6 mappings were tried)" in advice.sentences[0]
     fates = {fate.name: fate.reason for fate in search_result.fates(advice.query, result)}
-    assert fates["aps"] == "not tried: there was no time"
+    assert fates["aps"] == "not tried, since there was no time"
     result.survey_trials = 12
     assert again(whole).sentences[0].startswith("Too few trials; best so far: ")
     assert "(3 of 6 mappings were tried; --trials 12 tries all of them)" in again(whole).sentences[0]
@@ -603,6 +603,21 @@ def test_what_became_of_the_stacks_adds_up(whole: Answer) -> None:
         f"{len(first.tried) - 1} stacks were measured, with the reference page, and 1 failed; " in doubt
         for doubt in again(whole).doubts
     )
+
+
+def test_mappings_with_the_same_reason_share_a_line() -> None:
+    needs = "needs {} pages for data and maps, but of the device's 9216 usable pages only 7936 are left."
+    unfit = {name: f'ftl "{name}": {name} {needs.format(pages)}' for name, pages in (("aps", 8264), ("waftl", 8300))}
+    result = SearchResult(300, frozenset({"page", "dftl"}), unfit | {"jtl": VOLATILE}, 1 << 30)
+    result.too_large = {"bdb": 54_374.0, "block": 1 << 20}
+    told = search_result.by_reason(search_result.fates(Query("fin1"), result))
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in told]
+    assert lines == [
+        "Not tried, since the trials ended before: dftl, page.",
+        "Takes too much RAM: bdb (53.1 KiB or more), block (1 MiB or more).",
+        f"Does not fit the device: {needs.format(8264)[:-1]} (figures of aps): aps, waftl.",
+        f"{VOLATILE[0].upper()}{VOLATILE[1:]}: jtl.",
+    ]
 
 
 def test_the_document_tells_the_seeds_that_the_text_tells(whole: Answer) -> None:

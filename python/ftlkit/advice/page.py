@@ -46,7 +46,7 @@ def page(answer: Answer) -> str:
         advised=ADVISED,
         prefixes=search_result.rungs(result),
         prefix_headings=search_result.HEADINGS,
-        fates=search_result.fates(query, result),
+        reasons=search_result.by_reason(search_result.fates(query, result)),
         failures=confidence.failures(result),
         question=question(query),
         study=toml.written(query.document()),

@@ -3,6 +3,7 @@
 As tables, too: what became of the stacks on each prefix, and of each mapping.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -87,6 +88,8 @@ class UnitTrial:
 
 VOLATILE = "keeps written data in RAM, so a power cut loses unflushed writes"
 """Why a stack is not durable."""
+TOO_LARGE = "takes too much RAM"
+"""Why a mapping was not tried, before how much it takes."""
 
 
 @dataclass
@@ -287,17 +290,49 @@ class Fate:
     """How many stacks of it were tried."""
     requests: int
     """The longest prefix that one of them was run on."""
-    reason: str
-    """Why no longer part followed, or that one did."""
+    common: str
+    """Why no longer part followed, or that one did, as it may be of several mappings."""
+    own: str = ""
+    """What of it is this mapping's alone."""
+
+    @property
+    def reason(self) -> str:
+        """Both."""
+        return f"{self.common}{self.own and f': {self.own}'}"
+
+
+def by_reason(fates: Sequence[Fate]) -> list[str]:
+    """A line for each reason with its mappings, and how many stacks of each were tried.
+
+    Reasons that differ in numbers alone share a line, with those of the first mapping.
+    """
+    alike: dict[str, list[Fate]] = {}
+    for fate in fates:
+        alike.setdefault(re.sub(r"\d+", "", fate.common), []).append(fate)
+    lines = []
+    for first, *others in alike.values():
+        figures = f" (figures of {first.name})" if any(fate.common != first.common for fate in others) else ""
+        names = (f"{fate.name}{_aside(fate)}" for fate in (first, *others))
+        lines.append(f"{first.common[0].upper()}{first.common[1:]}{figures}: {', '.join(names)}.")
+    return lines
+
+
+def _aside(fate: Fate) -> str:
+    """How many stacks were tried, and what is the mapping's own, in brackets."""
+    told = [units.count(fate.stacks)] if fate.stacks else []
+    told += [fate.own.rstrip(".")] if fate.own else []
+    return f" ({', '.join(told)})" if told else ""
 
 
 def fates(query: Query, result: SearchResult) -> list[Fate]:
     """A row for each mapping that may be advised, the ones that do not fit the device last."""
     mappings = [_fate(query, result, name) for name in sorted(result.candidates)]
     mappings.sort(key=lambda fate: (-fate.requests, fate.name))
-    mappings += [Fate(name, 0, 0, f"takes {units.size(ram)} of RAM or more") for name, ram in result.too_large.items()]
-    unfit = {name: why if why == VOLATILE else f"does not fit the device: {why}" for name, why in result.unfit.items()}
-    return [*mappings, *(Fate(name, 0, 0, why) for name, why in unfit.items())]
+    mappings += [Fate(name, 0, 0, TOO_LARGE, f"{units.size(ram)} or more") for name, ram in result.too_large.items()]
+    unfit = {name: why.removeprefix(f'ftl "{name}": {name} ').rstrip(".") for name, why in result.unfit.items()}
+    return mappings + [
+        Fate(name, 0, 0, why if why == VOLATILE else f"does not fit the device: {why}") for name, why in unfit.items()
+    ]
 
 
 def tally(result: SearchResult) -> str:
@@ -314,52 +349,55 @@ def _fate(query: Query, result: SearchResult, name: str) -> Fate:
     mine = {stack for stack in result.tried if is_of(stack, name)}
     last = [result.finalists[stack] for stack in mine if stack in result.finalists]
     if last:
-        return Fate(name, len(mine), result.requests, _held_out(last))
+        return Fate(name, len(mine), result.requests, *_held_out(last))
     reached = [rung for rung in result.rungs if any(stack in rung.tried for stack in mine)]
     if not reached:
         if result.interrupted:
-            return Fate(name, 0, 0, "not tried: the search was stopped before")
+            return Fate(name, 0, 0, "not tried, since the search was stopped before")
         waiting = any(is_of(stack, name) for rung in result.rungs for stack in rung.unfinished)
         no_time = waiting or query.budget_s is not None
-        return Fate(name, 0, 0, "not tried: there was no time" if no_time else "not tried: the trials ended before")
+        return Fate(
+            name, 0, 0, "not tried, since there was no time" if no_time else "not tried, since the trials ended before"
+        )
     rung = reached[-1]
     return Fate(
-        name, len(mine), rung.requests, _reason(query, result, rung, [stack for stack in mine if stack in rung.tried])
+        name, len(mine), rung.requests, *_reason(query, result, rung, [stack for stack in mine if stack in rung.tried])
     )
 
 
-def _held_out(stacks: list[Measured]) -> str:
+def _held_out(stacks: list[Measured]) -> list[str]:
     """What became of the stacks of a mapping that were run on the held-out part."""
     if any(measured.rows and all(row["requests"] for row in measured.rows) for measured in stacks):
-        return "measured on the held-out part"
+        return ["measured on the held-out part"]
     failed = next((measured.error for measured in stacks if measured.error), "")
-    return f"failed on the held-out part: {failed}" if failed else "nothing was measured on the held-out part"
+    return ["failed on the held-out part", failed] if failed else ["nothing was measured on the held-out part"]
 
 
-def _reason(query: Query, result: SearchResult, rung: Rung, stacks: list[str]) -> str:
+def _reason(query: Query, result: SearchResult, rung: Rung, stacks: list[str]) -> list[str]:
+    """Why the stacks of a mapping did not go on, in common with others, then of this one alone."""
     good = [stack for stack in stacks if rung.tried[stack].rows and stack not in rung.over]
     if not good:
         return _nothing(rung, stacks)
     halved = rung.halved
     if halved is None:
-        return "the search ended here"
+        return ["the search ended here"]
     if any(stack not in (*halved.beaten, *halved.crowded) for stack in good):
-        return "the search was stopped before it went on" if result.interrupted else "there was no time to go on"
+        return ["the search was stopped before it went on" if result.interrupted else "there was no time to go on"]
     if any(stack in halved.crowded for stack in good):
-        return "its neighbours on the front do almost as well"
+        return ["its neighbours on the front do almost as well"]
     nearest = min(good, key=lambda stack: (halved.beaten[stack], stack))
     points = [measured.point([query.response]) for measured in result.of(rung)]
     slower = distance(rung.tried[nearest].point([query.response]), points, query.response)
     if slower <= 1:
-        return f"another takes less RAM and does as well ({nearest})"
+        return ["another takes less RAM and does as well", nearest]
     figure = "response" if query.keeps_time else "write amplification"
-    return f"beaten: {nearest} has {units.factor(slower)} the {figure} of another with no more RAM"
+    return [f"beaten in {figure} with no more RAM", f"{nearest} {units.factor(slower)}"]
 
 
-def _nothing(rung: Rung, stacks: list[str]) -> str:
+def _nothing(rung: Rung, stacks: list[str]) -> list[str]:
     """Why no stack of a mapping can be advised."""
     over = {stack: rung.over[stack] for stack in stacks if stack in rung.over}
     if not over:
-        return f"failed: {rung.tried[min(stacks)].error}"
+        return ["failed", rung.tried[min(stacks)].error]
     stack, ram = min(over.items(), key=lambda pair: pair[1])
-    return f"takes {units.size(ram)} of RAM or more ({stack})"
+    return [TOO_LARGE, f"{units.size(ram)} or more, {stack}"]

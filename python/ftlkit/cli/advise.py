@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ftlkit import study
@@ -222,14 +221,9 @@ def _show_tried(answer: Answer, console: Console) -> None:
     head, *headings = search_result.HEADINGS
     rows = [Row("", f"first {row[0]}", row[1:]) for row in search_result.rungs(answer.result)]
     console.print(AdaptiveTable(("", head), headings, rows).fitted(console))
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(overflow="fold")
-    for fate in search_result.fates(answer.query, answer.result):
-        table.add_row(fate.name, f"{fate.stacks}", units.typed(fate.reason))
     console.print()
-    console.print(table)
+    for line in search_result.by_reason(search_result.fates(answer.query, answer.result)):
+        console.print(units.typed(line))
     # The reasons of most stacks first.
     reasons = sorted(failures(answer.result).items(), key=lambda reason: -len(reason[1]))
     texts = [
