@@ -103,7 +103,8 @@ def test_every_run_names_its_device_first(call: Call, tmp_path: Path) -> None:
     assert "the default since no device was named" in (tmp_path / "r.html").read_text(encoding="utf-8")
     named = call(*few, "--device", "slc-small", "--capacity", "64MiB").stdout.partition("Addresses")[0]
     assert named.startswith("Device slc-small: 64 MiB for the host")
-    assert "4 dies, spare" in " ".join(named.split())
+    assert "4 dies of SLC, spare" in " ".join(named.split())
+    assert "of SLC" not in call(*few, "--device", "tlc-nvme").stdout
     assert "auto" not in named
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _SAME_SIZE = 0.01
 """Capacities that differ by less are taken for one: sizes are rounded to blocks."""
 
+ONE_BIT_ERASES = 50_000
+"""Cells of several bits survive fewer erases."""
+
 
 def workload(document: Document, article: str = "a") -> str:
     """The workload, as a sentence names it."""
@@ -162,9 +165,11 @@ def device_line(document: Document) -> str:
     }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
     dies = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
-    # Where all pages of a cell take the same time, the key does not tell its bits.
+    # Where all pages of a cell take the same time, the key does not tell its bits; so many erases do.
     cell = device["latencies"].get("cell", "slc")
-    cells = dies if cell == "slc" else f"{dies} of {cell.upper()}"
+    limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
+    is_known = cell != "slc" or min(limits, default=0) >= ONE_BIT_ERASES
+    cells = f"{dies} of {cell.upper()}" if is_known else dies
     reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
     return f"Device {name}: {sizes}, {cells}, {spare(device)}{reason}"
 
