@@ -11,7 +11,7 @@ import pytest
 import sample
 from advice import with_columns
 from ftlkit.advice import choice, conditions, life
-from ftlkit.advice.answer import _meaning
+from ftlkit.advice.answer import _meaning, _of_the_run
 from ftlkit.advice.commands import question
 from ftlkit.advice.measure import Measured, Point
 from ftlkit.advice.query import Query
@@ -104,6 +104,15 @@ def test_a_life_without_a_forecast_is_told_in_years_by_write_amplification(trace
         told = f"With even wear, host writes last until {lasts.format('dftl')} and {lasts.format('page')}, at 1.00 GB"
         assert re.match(told, even.replace("\N{NO-BREAK SPACE}", " ")), even
     assert life.sentences(Query(trace), written("dftl"), written("page")) == []
+
+
+def test_a_mount_is_told_where_it_was_tried() -> None:
+    measured = run("page")
+    assert _of_the_run(measured) == []
+    document = json.loads(measured.rows[0]["document"])
+    document["runs"][0] |= {"label": "page", "mount": {"reads": 9_216, "time_ns": None}}
+    told = _of_the_run(with_columns(measured, document=json.dumps(document)))
+    assert told == ["Mounting after a power cut takes page 9,216 page reads."]
 
 
 def test_the_endurance_is_told_with_where_it_comes_from() -> None:

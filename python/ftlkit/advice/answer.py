@@ -39,8 +39,10 @@ from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.facts import intro
+from ftlkit.report.verdict import mounts
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import buffer_ram
+from ftlkit.results.outcome import device_of
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 
 _NAMED = 2
@@ -442,14 +444,16 @@ def _besides(
     for name in query.besides:
         if name != metric:
             sentences += _also(name, best, reference)
-    return [*sentences, *_buffer(best)]
+    return [*sentences, *_of_the_run(best)]
 
 
-def _buffer(best: Measured) -> list[str]:
-    """What the write buffer takes of the RAM of the advised stack."""
-    (run,) = json.loads(best.rows[0]["document"])["runs"]
+def _of_the_run(best: Measured) -> list[str]:
+    """What the write buffer takes of the RAM of the advised stack, and what a mount takes."""
+    document = json.loads(best.rows[0]["document"])
+    (run,) = document["runs"]
     taken = buffer_ram(run)
-    return [f"The write buffer takes {units.size(taken)} of the advised stack's RAM."] if taken else []
+    buffer = [f"The write buffer takes {units.size(taken)} of the advised stack's RAM."] if taken else []
+    return buffer + mounts([run], of_slice=bool(device_of(document).get("slice_bytes")))
 
 
 def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:

@@ -104,7 +104,7 @@ def verdict(results: Outcome) -> Verdict:
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
             *_buffers(runs),
-            *_mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
+            *mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
             *_otherwise(runs, ahead),
             *[sentence for run in runs if (sentence := cache(run))],
         ],
@@ -128,7 +128,7 @@ def _counted(results: Outcome) -> Verdict:
         costs=[
             *(_costs([*known, *others], []) if len(runs) > 1 else [_ram_alone(first)]),
             *_buffers(runs),
-            *_mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
+            *mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
         ],
         wear=evenness(runs),
         life=lives(results),
@@ -358,7 +358,7 @@ def _buffers(runs: list[Run]) -> list[str]:
     return [f"Of this RAM the write buffer takes {listed(taken)}."] if taken else []
 
 
-def _mounts(runs: list[Run], *, of_slice: bool) -> list[str]:
+def mounts(runs: list[Run], *, of_slice: bool) -> list[str]:
     """The cost of a mount after a power cut, for verified runs; older results have none."""
     times = []
     for run in runs:
