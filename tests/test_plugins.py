@@ -1,17 +1,23 @@
 """Plugins: what packages add by entry points is known by name; one that fails stops no other."""
 
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import ftlkit as fk
+from conftest import Call
 from ftlkit._native import Block
+from ftlkit.cli import app
 from ftlkit.own.loading import settled
-from ftlkit.own.references import references
+from ftlkit.own.plugins import plugins
+from ftlkit.own.references import _of_module, references
+from own_stacks import forget_own
 
 PARTS = '''
 import ftlkit as fk
@@ -63,9 +69,7 @@ other = fk_parts:Other
 page = fk_parts:Page
 """
 
-Ftlkit = Callable[..., subprocess.CompletedProcess[str]]
-
-COMPARE = ["--requests", "300", "--capacity", "32MiB", "--addresses", "wrap"]
+COMPARE = ["--requests", "300", "--capacity", "32MiB", "--addresses", "wrap", "--precondition", "none"]
 
 
 def install(folder: Path, package: str, points: str, **modules: str) -> None:
@@ -79,23 +83,28 @@ def install(folder: Path, package: str, points: str, **modules: str) -> None:
 
 
 @pytest.fixture
-def ftlkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ftlkit:
-    """The command in a process of its own, which sees the packages of a folder."""
-    package = Path(__file__).parents[1] / "python"
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{package}")
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "ftlkit", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    return call
+def seen(own_are_forgotten: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:  # noqa: ARG001 - it ends last
+    """A folder whose packages this process and its workers see."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("warnings.filters", [("always", None, RuntimeWarning, None, 0)])
+    plugins.cache_clear()
+    yield tmp_path
+    plugins.cache_clear()
+    for name in ("fk_parts", "fk_broken", "fk_exits"):
+        sys.modules.pop(name, None)
 
 
-def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_path: Path) -> None:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
-    listed = ftlkit("plugins")
-    assert listed.returncode == 0, listed.stderr
+@pytest.fixture
+def installed(seen: Path) -> Path:
+    """A package with classes of every kind, those that fail included, and a file of classes."""
+    install(seen, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
+    (seen / "mine.py").write_text(PARTS)
+    return seen
+
+
+@pytest.mark.usefixtures("installed")
+def test_plugins_are_listed_and_those_that_fail_are_named(call: Call) -> None:
+    listed = call("plugins")
     rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
     assert "FTL" in rows["append"]
     assert "fk-parts 1.2" in rows["append"]
@@ -116,58 +125,52 @@ def test_plugins_are_listed_and_those_that_fail_are_named(ftlkit: Ftlkit, tmp_pa
     assert listed.stderr == ""
 
 
-def test_plugins_run_by_their_names_beside_a_broken_one(ftlkit: Ftlkit, tmp_path: Path) -> None:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
-    done = ftlkit("compare", "fin1", "--ftl", "append,page:victim=oldest", *COMPARE)
+def test_plugins_run_by_their_names_beside_a_broken_one(installed: Path, call: Call) -> None:
+    # In a process of its own, as users see it.
+    command = [sys.executable, "-m", "ftlkit", "compare", "fin1", "--ftl", "append,page:victim=oldest", *COMPARE]
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "COLUMNS": "120"}
+    done = subprocess.run(command, cwd=installed, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "append" in done.stdout
     assert "page:victim=oldest" in done.stdout
     assert "Warning: fk_broken:Thing of fk-parts 1.2 is left out: cannot be loaded" in " ".join(done.stderr.split())
-    assert "append" in ftlkit("schemes").stdout
+    assert "append" in call("schemes").stdout
     study = "[workload]\npreset = 'fin1'\nrequests = 300\naddresses = 'wrap'\n[device]\ncapacity = '32MiB'\n"
-    (tmp_path / "study.toml").write_text(f"{study}[[ftl]]\nname = 'append'\n")
-    assert ftlkit("run", "study.toml").returncode == 0
+    (installed / "study.toml").write_text(f"{study}[[ftl]]\nname = 'append'\n")
+    call("run", "study.toml")
 
 
-OWN = ["append,page:victim=oldest", "append,page:victim=mine.py:Oldest"]
-"""Plugins, and a plugin beside a class by path."""
-
-
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    install(tmp_path, "fk-parts", POINTS, fk_parts=PARTS, fk_broken=BROKEN, fk_exits=EXITS)
-    (tmp_path / "mine.py").write_text(PARTS)
-    return tmp_path
-
-
-@pytest.mark.parametrize("ftl", OWN, ids=["plugins", "path"])
 @pytest.mark.parametrize(
-    "command",
+    ("command", "ftl"),
     [
-        ["sweep", "fin1", "--seeds", "2"],
-        ["curve", "depth", "fin1", "--depths", "1,2"],
-        ["advise", "fin1", "--trials", "3"],
+        (["sweep", "fin1"], "append,page:victim=oldest"),
+        (["curve", "depth", "fin1", "--depths", "1"], "append,page:victim=mine.py:Oldest"),
+        (["advise", "fin1", "--trials", "2", "--seeds", "1"], "append,page:victim=mine.py:Oldest"),
     ],
-    ids=lambda words: words[0],
+    ids=["sweep", "curve", "advise"],
 )
 @pytest.mark.usefixtures("installed")
-def test_commands_with_workers_take_own_classes_and_warn_once(ftlkit: Ftlkit, command: list[str], ftl: str) -> None:
-    done = ftlkit(*command, "--ftl", ftl, *COMPARE)
-    assert done.returncode == 0, done.stderr
+def test_commands_with_workers_take_own_classes_and_warn_once(command: list[str], ftl: str, call: Call) -> None:
+    """Plugins, and a plugin beside a class by path."""
+    done = call(*command, "--ftl", ftl, *COMPARE)
     assert "append" in done.stdout
     assert "oldest" in done.stdout.lower()
     assert " ".join(done.stderr.split()).count("fk_broken:Thing of fk-parts 1.2 is left out") == 1
 
 
-def test_points_of_changed_code_are_run_again(ftlkit: Ftlkit, installed: Path) -> None:
-    sweep = ["sweep", "fin1", "--ftl", "append,page:victim=mine.py:Oldest", *COMPARE]
-    said = [ftlkit(*sweep), ftlkit(*sweep)]
+def test_points_of_changed_code_are_run_again(installed: Path, call: Call) -> None:
+    def found() -> int:
+        done = call("sweep", "fin1", "--ftl", "append,page:victim=mine.py:Oldest", "--threads", 1, *COMPARE)
+        match = re.search(r"2 points: (\d) were in", done.output)
+        assert match
+        return int(match[1])
+
+    assert found() == 0
     (installed / "mine.py").write_text(PARTS + "\n# changed\n")
-    said.append(ftlkit(*sweep))
+    assert found() == 1
     (installed / "fk_parts.py").write_text(PARTS + "\n# changed\n")
-    said.append(ftlkit(*sweep))
-    found = [re.search(r"2 points: (\d) were in", done.stdout + done.stderr) for done in said]
-    assert [match and int(match[1]) for match in found] == [0, 2, 1, 1]
+    _of_module.cache_clear()
+    assert found() == 1
 
 
 def test_a_class_of_a_session_is_refused_by_workers_with_the_way_out() -> None:
@@ -181,29 +184,27 @@ def test_a_class_of_a_session_is_refused_by_workers_with_the_way_out() -> None:
 
 
 @pytest.mark.parametrize("ftl", ["append", "page:victim=oldest", "page:victim=mine.py:Oldest"])
-@pytest.mark.usefixtures("installed")
-def test_images_are_made_and_opened_with_own_classes(ftlkit: Ftlkit, ftl: str) -> None:
-    made = ftlkit("image", "create", "d.img", "--ftl", ftl, "--capacity", "32MiB")
-    assert made.returncode == 0, made.stderr
-    checked = ftlkit("image", "check", "d.img")
+def test_images_are_made_and_opened_with_own_classes(ftl: str, installed: Path, call: Call) -> None:
+    call("image", "create", "d.img", "--ftl", ftl, "--capacity", "32MiB")
+    # Another process knows no class of this one.
+    forget_own()
+    plugins.cache_clear()
+    check = CliRunner().invoke(app, ["image", "check", str(installed / "d.img")])
     if ftl == "append":
         # It is known, and has no recover.
-        assert "append" in checked.stdout + checked.stderr
-        assert "made by another ftlkit" not in checked.stderr
+        assert "append" in check.output
+        assert "made by another ftlkit" not in check.stderr
         return
-    assert checked.returncode == 0, checked.stderr
+    assert check.exit_code == 0, check.output
 
 
-def test_the_first_package_keeps_a_name(ftlkit: Ftlkit, tmp_path: Path) -> None:
-    install(tmp_path, "fk-one", "[ftlkit.plugins]\na = fk_parts:Append\n", fk_parts=PARTS)
-    install(tmp_path, "fk-two", "[ftlkit.plugins]\nb = fk_parts:Append\n")
-    said = " ".join(ftlkit("plugins").stdout.split())
+def test_the_first_package_keeps_a_name(seen: Path, call: Call) -> None:
+    install(seen, "fk-one", "[ftlkit.plugins]\na = fk_parts:Append\n", fk_parts=PARTS)
+    install(seen, "fk-two", "[ftlkit.plugins]\nb = fk_parts:Append\n")
+    said = " ".join(call("plugins").stdout.split())
     assert "b is left out: fk-one 1.2 has the FTL append already" in said
 
 
-def test_without_plugins_the_list_says_how_to_add_one(
-    ftlkit: Ftlkit,
-) -> None:
-    done = ftlkit("plugins")
-    assert done.returncode == 0, done.stderr
-    assert "ftlkit.plugins" in done.stdout
+@pytest.mark.usefixtures("seen")
+def test_without_plugins_the_list_says_how_to_add_one(call: Call) -> None:
+    assert "ftlkit.plugins" in call("plugins").stdout
