@@ -126,6 +126,14 @@ def results() -> fk.Results:
     return fk.compare("fin1", device=device, requests=2_000, addresses="dense", precondition="fill", verify=True)
 
 
+@pytest.fixture(scope="session")
+def report(results: fk.Results) -> str:
+    """The report of that comparison."""
+    from ftlkit.report.page import page  # noqa: PLC0415 - the drawing libraries take a second to load
+
+    return page(results)
+
+
 @pytest.fixture
 def document() -> Document:
     """Made-up results of four runs, which a test may change."""
