@@ -87,6 +87,12 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
 
 
 @pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without their still pictures, which take most of the time; other tests look at them."""
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")
+
+
+@pytest.fixture
 def study(tmp_path: Path) -> Path:
     """The file of a reproduction that takes a moment."""
     path = tmp_path / "tiny.toml"

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +15,10 @@ import ftlkit as fk
 from conftest import Call, Start, traces
 from ftlkit import docs
 from ftlkit import study as studies
+from ftlkit._util import Json
+from ftlkit.api.fit_validation import STACKS
 from ftlkit.cli.show import show
+from ftlkit.report.look_alike import preset_toml, verdict
 from ftlkit.study import builder
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -211,19 +215,39 @@ def test_trace_info_shows_locality_by_window(call: Call) -> None:
 
 
 @pytest.mark.full
-def test_a_look_alike_is_a_study_with_what_it_rests_on(call: Call, tmp_path: Path) -> None:
+def test_a_look_alike_is_a_study_with_what_it_rests_on_as_the_terminal_says(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[Json] = []
+    fits = fk.trace_fit
+
+    def noted(*asked: Any, **options: Any) -> Json:  # noqa: ANN401 - as asked
+        made.append(fits(*asked, **options))
+        return made[-1]
+
+    monkeypatch.setattr("ftlkit.api.traces.trace_fit", noted)
     completed = call("trace", "fit", "iozone-80", "like.toml", "--requests", 1500)
-    assert "wrote like.toml: 1,500 requests, misfit " in completed.stderr
+    (fit,) = made
+    told = list(verdict(fit["validation"]))
+    assert completed.stderr.splitlines()[-len(told) - 1 :] == [
+        *told,
+        f"wrote like.toml: 1,500 requests, misfit {fit['misfit']:.2f}",
+    ]
     text = (tmp_path / "like.toml").read_text(encoding="utf-8")
+    assert text == preset_toml(fit)
     assert text.startswith("# A look-alike of iozone-80 (read as ")
-    for comment in ("searched: pages rewritten", "logical blocks written", "counted"):
+    for comment in (
+        "searched: pages rewritten",
+        "logical blocks written",
+        "counted",
+        *(f"# {line}\n" for line in told),
+    ):
         assert comment in text
+    assert text.count("mean response, µs") == len(STACKS)
     assert "1,500 requests" in call("trace", "generate", "like.toml", "g.parquet").stderr
     total = fk.trace_info("g.parquet")["statistics"]["total"]
     assert total["write_percent"] == 100
     call("run", "like.toml")
-    fit = fk.trace_fit("iozone-80", requests=1500)
-    assert fit["misfit"] == pytest.approx(float(completed.stderr.split()[-1]), abs=0.006)
     assert {row["figure"] for row in fit["residuals"]} >= {"rewritten_percent", "logical_blocks"}
 
 
@@ -304,12 +328,12 @@ RUNNABLE = ["demo", "fdp", "idle", "mapping-cache", "own-trace", "phases", "play
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_examples_can_be_run(name: str, msr: Path) -> None:
-    """Each is checked whole with few requests; `own-trace` with a trace in its place."""
+    """Each with few requests, unprepared and without an oracle; `own-trace` with a trace in its place."""
     study = studies.load(EXAMPLES / f"{name}.toml")
     if "trace" in study["workload"]:
         study["workload"]["trace"] = str(msr)
     study["workload"]["requests"] = 100
-    study["run"] |= {"precondition": "none", "skip": 0}
+    study["run"] |= {"precondition": "none", "skip": 0, "verify": False}
     assert len(fk.run_study(study).labels) == len(study["ftl"])
 
 

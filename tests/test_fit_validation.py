@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 import ftlkit as fk
 from ftlkit.api import fit_validation
 from ftlkit.api.fit_validation import QUESTIONS, STACKS, validate
-from ftlkit.report.look_alike import preset_toml, verdict
+from ftlkit.report.look_alike import verdict
 
 GENERATOR: dict[str, Any] = {
     "requests": 1500,
@@ -67,12 +66,3 @@ def test_layers_that_cannot_run_are_a_reason_in_the_file(monkeypatch: pytest.Mon
     said, reason = verdict(found)
     assert "not validated" in said
     assert "nonesuch" in reason
-
-
-def test_the_file_says_what_the_terminal_says(tmp_path: Path) -> None:
-    fitted = fk.trace_fit({"generator": GENERATOR}, tmp_path / "like.toml")
-    text = (tmp_path / "like.toml").read_text(encoding="utf-8")
-    assert text == preset_toml(fitted)
-    for line in verdict(fitted["validation"]):
-        assert f"# {line}\n" in text
-    assert text.count("mean response, µs") == len(STACKS)

@@ -11,6 +11,8 @@ from conftest import Call
 from ftlkit.results.store import Store
 from ftlkit.study import toml
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 LOAD = ["fin1", "--requests", "600", "--addresses", "dense", "--seed", "3"]
 DEVICE = ["--device", "thesis", "--capacity", "256MiB", "--set", "device.channels=2"]
 OWN_DEVICE = '[device]\npage_size = "2KiB"\npages_per_block = 32\nspare = 0.2\n'
@@ -39,44 +41,36 @@ def _printed(page: str) -> str:
     return html.unescape(found[1])
 
 
-def _run(call: Call, *arguments: object) -> str:
-    result = call(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 @pytest.mark.parametrize("arguments", SWEEPS.values(), ids=SWEEPS)
 def test_study_of_page_makes_the_same_points(arguments: list[str], call: Call) -> None:
     Path("own.toml").write_text(OWN_DEVICE, encoding="utf-8")
-    _run(call, *arguments, "--store", "first", "--report", "page.html")
+    of_times = arguments[:2] in (["curve", "load"], ["curve", "depth"])
+    files = ["--report", "page.html", *(["--json", "curve.json"] if of_times else [])]
+    call(*arguments, "--store", "first", *files)
+    if of_times:
+        assert toml.written(json.loads(Path("curve.json").read_text("utf-8"))["study"]) == _printed("page.html")
     Path("study.toml").write_text(_printed("page.html"), encoding="utf-8")
-    _run(call, "sweep", "study.toml", "--store", "again")
+    call("sweep", "study.toml", "--store", "again")
     first, again = _hashes("first"), _hashes("again")
     # A curve over load tries its layers in a closed loop first, which is no point of the curve.
     probes = {row["key"] for row in Store(Path("first")).rows() if json.loads(row["study"])["host"]["loop"] == "closed"}
     assert again == {point for point in first if arguments[1] == "depth" or point[0] not in probes}
 
 
-@pytest.mark.parametrize("kind", ["load", "depth"])
-def test_study_of_curve_json_is_that_of_its_page(kind: str, call: Call) -> None:
-    _run(call, *SWEEPS[kind], "--report", "page.html", "--json", "curve.json")
-    assert toml.written(json.loads(Path("curve.json").read_text("utf-8"))["study"]) == _printed("page.html")
-
-
 def test_study_of_comparison_makes_the_same_runs(call: Call) -> None:
     Path("own.toml").write_text(OWN_DEVICE, encoding="utf-8")
     for device in (DEVICE, ["--device", "own.toml"]):
         asked = ["compare", *LOAD, *device, "--ftl", "page,dftl:cmt=16KiB+lru"]
-        _run(call, *asked, "--report", "page.html", "--json", "first.json")
+        call(*asked, "--report", "page.html", "--json", "first.json")
         Path("study.toml").write_text(_printed("page.html"), encoding="utf-8")
-        _run(call, "run", "study.toml", "--json", "again.json")
+        call("run", "study.toml", "--json", "again.json")
         first, again = (json.loads(Path(f"{name}.json").read_text("utf-8"))["runs"] for name in ("first", "again"))
         assert [run["event_hash"] for run in first] == [run["event_hash"] for run in again]
 
 
 def test_study_of_cache_curve_draws_the_same_curve(call: Call) -> None:
     asked = ["curve", "cache", *LOAD[:-2], "--device", "thesis", "--sizes", "1KiB..64KiB:x4"]
-    _run(call, *asked, "--report", "page.html", "--csv", "first.csv")
+    call(*asked, "--report", "page.html", "--csv", "first.csv")
     study = toml.tomllib.loads(_printed("page.html"))
     assert study["device"]["preset"] == "thesis"
     assert study["workload"]["requests"] == 600

@@ -32,7 +32,7 @@ STUDY: dict[str, Any] = {
 }
 POINTS = "fin1 --ftl page,dftl --vary dftl.cmt=16KiB,64KiB --requests 1000 --addresses dense --seeds 2"
 EACH = [(spare, seed) for spare in (0.1, 0.2, 0.3) for seed in (1, 2)]
-LONG = "fin1 --ftl page --vary device.spare=0.1..0.2:+0.005 --seeds 2 --requests 60000 --addresses dense"
+LONG = "fin1 --ftl page --vary device.spare=0.1..0.2:+0.01 --seeds 2 --requests 30000 --addresses dense"
 ONE = "[workload]\npreset = 'fin1'\n[[ftl]]\nname = 'page'\n"
 
 
@@ -311,7 +311,7 @@ def test_two_sweeps_may_share_a_store(start: Start, tmp_path: Path) -> None:
 
 
 def long_sweep(start: Start, tmp_path: Path) -> tuple[subprocess.Popen[str], Store]:
-    """A sweep of forty points, and its store when some of them are there."""
+    """A sweep of 22 points, and its store when some of them are there."""
     process = start("sweep", *LONG.split())
     until = time.monotonic() + 60
     while not (tmp_path / stores.DEFAULT / "ftlkit-store.json").exists():
@@ -331,11 +331,11 @@ def test_a_killed_sweep_is_resumed(start: Start, tmp_path: Path) -> None:
     process.wait()
     before = {name: (store.path / "points" / f"{name}.parquet").stat().st_mtime_ns for name in sorted(store.keys())}
     assert store.frame()["state"].to_list() == ["done"] * len(before)
-    made = plans.from_options(["fin1"], "page", None, {"requests": 60_000, "addresses": "dense"})
-    made = plans.with_more(made, [values.parse("device.spare=0.1..0.2:+0.005")], 2)
+    made = plans.from_options(["fin1"], "page", None, {"requests": 30_000, "addresses": "dense"})
+    made = plans.with_more(made, [values.parse("device.spare=0.1..0.2:+0.01")], 2)
     counting = Counting()
     done = runs.run(made, store, counting)
-    assert (done.reused, counting.given) == (len(before), 42 - len(before))
+    assert (done.reused, counting.given) == (len(before), 22 - len(before))
     for name, written in before.items():
         assert (store.path / "points" / f"{name}.parquet").stat().st_mtime_ns == written
 
@@ -404,7 +404,7 @@ def test_ctrl_c_keeps_what_is_finished(start: Start, tmp_path: Path) -> None:
     out, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "page" in out
-    assert f"{42 - len(store.keys())} not finished" in errors
+    assert f"{22 - len(store.keys())} not finished" in errors
 
 
 def children(parent: int) -> list[int]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
-from ftlkit._util.outputs import write
+from ftlkit._util.outputs import check_writable, write
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 
@@ -46,18 +46,23 @@ class Results(Outcome):
         """Write one self-contained HTML file with the operations of the study's window."""
         from ftlkit.report.timeline import page  # noqa: PLC0415 - as for the report
 
-        write(Path(path), page(self).encode(), self._read())
+        self._draw(path, page)
 
     def draw_player(self, path: str | Path) -> None:
         """Write one self-contained HTML file that plays the flash operations of a window."""
         from ftlkit.report.player import page  # noqa: PLC0415 - as for the report
 
-        write(Path(path), page(self).encode(), self._read())
+        self._draw(path, page)
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained HTML file that explains the results and works offline."""
         from ftlkit.report.page import page  # noqa: PLC0415 - drawing libraries take a second to load, and only reports need them
 
+        self._draw(path, page)
+
+    def _draw(self, path: str | Path, page: Callable[[Outcome], str]) -> None:
+        """Write a page; refuse the path before seconds of drawing."""
+        check_writable([Path(path)], self._read())
         write(Path(path), page(self).encode(), self._read())
 
     def save(self, path: str | Path, *, frame: str = "runs") -> None:
