@@ -45,7 +45,7 @@ from ftlkit.sweeps.summary import groups
 
 KIB = 1024
 OPTIONS = ["--requests", "6000", "--set", "workload.span=256MiB", "--device", "slc-small", "--capacity", "auto"]
-SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "20", "--seeds", "2", *OPTIONS]
+SMALL = ["--ftl", "page,dftl,rftl,dftl+lru", "--ram", "100KiB", "--trials", "12", "--seeds", "2", *OPTIONS]
 
 
 @dataclass(frozen=True)

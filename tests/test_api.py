@@ -71,7 +71,9 @@ def test_one_thread_or_many_and_again_give_the_same_events() -> None:
 
 
 def test_another_seed_gives_other_events() -> None:
-    hashes = {fk.run(workload="fin1", requests=1_000, seed=seed).runs["event_hash"][0] for seed in (1, 2)}
+    hashes = {
+        fk.run(workload="fin1", requests=1_000, addresses="dense", seed=seed).runs["event_hash"][0] for seed in (1, 2)
+    }
     assert len(hashes) == 2
 
 
@@ -95,7 +97,7 @@ def test_the_resolved_study_of_results_runs_again_to_the_same_events(results: fk
 
 
 def test_parameters_of_one_of_several() -> None:
-    results = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, settings=["dftl.cmt=96KiB"])
+    results = fk.compare("fin1", "dftl,dftl:cmt=128KiB", requests=500, addresses="dense", settings=["dftl.cmt=96KiB"])
     assert results.labels == ["dftl", "dftl:cmt=128KiB"]
     assert results.runs["parameters"].str.extract("cmt=([^ ]+)").to_list() == ["96KiB", "128KiB"]
     ram = results.runs["ram_bytes"].to_list()
@@ -203,8 +205,8 @@ def test_file_workloads_are_traces_with_hints(tmp_path: Path) -> None:
 def test_a_generated_trace_is_what_a_study_generates(tmp_path: Path) -> None:
     preset = next(workload for workload in fk.workloads() if workload["name"] == "fin1")
     fk.trace_generate(preset["generator"] | {"requests": 500}, tmp_path / "g.parquet", seed=3)
-    written = fk.run(workload=tmp_path / "g.parquet")
-    direct = fk.run(workload="fin1", requests=500, seed=3)
+    written = fk.run(workload=tmp_path / "g.parquet", addresses="dense")
+    direct = fk.run(workload="fin1", requests=500, addresses="dense", seed=3)
     assert written.runs["event_hash"][0] == direct.runs["event_hash"][0]
 
 

@@ -182,7 +182,20 @@ def test_a_sweep_without_a_clock_ranks_by_write_amplification(tmp_path: Path) ->
 
 @pytest.mark.full
 def test_advice_on_write_amplification_goes_without_a_clock(call: Call) -> None:
-    asked = ("advise", "fin1", "--ftl", "page,block", "--trials", 1, "--requests", 600, "--seeds", 1)
+    asked = (
+        "advise",
+        "fin1",
+        "--ftl",
+        "page,block",
+        "--trials",
+        1,
+        "--requests",
+        600,
+        "--seeds",
+        1,
+        "--set",
+        "workload.span=64MiB",
+    )
     said = " ".join(call(*asked, "--goal", "wa").output.split())
     assert ", without a clock." in said
     assert "response" not in said

@@ -289,7 +289,7 @@ def test_the_page_of_a_curve_holds_it(call: Call, tmp_path: Path) -> None:
         (["spare", "fin1", "--spares", "0.1..0.2"], ["--spares 0.1..0.2", "needs its step"]),
         (["spare", "fin1", "--spares", "0.1,0.10"], ["--spares: the value 0.10 is there twice"]),
         (["cache", "fin1", "--sizes", "large"], ["large is no size", "16KiB..4MiB:x2"]),
-        (["cache", "fin1", "--precondition", "steady"], ["steady", "ftlkit sweep"]),
+        (["cache", "fin1", "--precondition", "steady", "--requests", "100"], ["steady", "ftlkit sweep"]),
         (["cache", "none.csv"], ["none.csv"]),
         (["cache", "fin1", "--seed", f"{2**63}"], [f"--seed {2**63}: must be a whole number from 0"]),
         (["spare", "fin1", "--spares", "2,3", "--requests", "100"], ["spare", "2"]),

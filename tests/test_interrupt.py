@@ -110,7 +110,8 @@ def test_progress_is_told_in_plain_lines(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "command"), [("typer", "schemes"), ("polars", "sweep fin1 --ftl page --vary device.channels=2")]
+    ("module", "command"),
+    [("typer", "schemes"), ("polars", "sweep fin1 --ftl page --vary device.channels=2 --requests 100")],
 )
 def test_ctrl_c_while_something_is_loaded_ends_the_command_in_a_line(
     module: str, command: str, start: Start, tmp_path: Path
