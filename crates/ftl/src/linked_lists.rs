@@ -26,6 +26,9 @@ pub struct LinkedLists {
 }
 
 impl LinkedLists {
+    /// Bytes of memory per node.
+    pub const NODE_BYTES: usize = size_of::<Links>();
+
     /// This many empty lists over this many nodes.
     pub fn new(nodes: usize, chains: usize) -> Self {
         Self { links: long_array(LOOSE, nodes), ends: long_array((NONE, NONE), chains) }

@@ -152,7 +152,7 @@ impl WearScheme for Rounds {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         parameters: &[],
         header: "",
     };

@@ -114,8 +114,10 @@ impl Memory {
     /// A map of whole blocks, and the log's map of pages.
     pub const LOG_MAP: Self = Self { page_bytes: 4.0, block_bytes: 120.0, ..Self::NONE };
 
-    /// A wear policy's counts and lists.
-    pub const WEAR_LISTS: Self = Self { block_bytes: 6.0, ..Self::NONE };
+    /// Lists of this many bytes per physical block.
+    pub const fn per_block(bytes: usize) -> Self {
+        Self { block_bytes: bytes as f64, ..Self::NONE }
+    }
 
     /// A write buffer whose pages leave one by one, in the order of a list.
     pub const PAGE_BUFFER: Self = Self { ram: &["ram"], data_bytes: 46.0, ..Self::NONE };

@@ -171,7 +171,7 @@ pub trait DataBlockLocations {
 ///         family: "wear",
 ///         source: "an example",
 ///         capabilities: Capabilities::NONE,
-///         memory: Memory::WEAR_LISTS,
+///         memory: Memory::NONE,
 ///         parameters: &[],
 ///         header: "//! # even: the least worn block is emptied after each 20 erases",
 ///     };

@@ -1,6 +1,7 @@
 //! What the lists promise, and what is refused.
 
 use super::*;
+use crate::testing::{allocated_bytes, layout};
 
 /// The headings from which the docs page of a mapping is made, in order.
 const HEADINGS: [&str; 11] = [
@@ -67,6 +68,23 @@ fn every_parameter_has_a_default_within_its_range_and_a_meaning() {
         for parameter in entry.parameters {
             assert!(!parameter.meaning.is_empty() && !parameter.source.is_empty(), "{}.{}", entry.name, parameter.name);
         }
+    }
+}
+
+#[test]
+fn wear_policies_keep_the_bytes_per_block_they_state() {
+    const BLOCKS: u32 = 4096;
+    for kind in builtin_wear_policies() {
+        let entry = kind.entry;
+        let values = Values::check(entry.name, entry.parameters, &Settings::new()).expect("defaults are valid");
+        let wear = kind.with(values);
+        // With hardly a spare block, so that lists of logical blocks count in full.
+        let [small, large] = [BLOCKS, 2 * BLOCKS].map(|blocks| {
+            let layout = layout(blocks, 4, 4 * (blocks - blocks / 64));
+            allocated_bytes(|| wear.build(&layout)) as f64
+        });
+        let (stated, kept) = (entry.memory.block_bytes, (large - small) / f64::from(BLOCKS));
+        assert!((stated - stated / 32.0..=stated).contains(&kept), "{}: {stated} stated, {kept} kept", entry.name);
     }
 }
 

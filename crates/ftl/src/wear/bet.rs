@@ -98,7 +98,7 @@ impl WearScheme for Bet {
         name: "bet",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(size_of::<bool>() + BlockLives::BYTES),
         source: "Chang 2007b",
         parameters: &[K, THRESHOLD, FREE_BLOCKS, DEGREES],
         header: include_str!("bet.rs"),

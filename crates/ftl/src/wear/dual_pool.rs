@@ -75,7 +75,7 @@ impl WearScheme for DualPool {
         name: "dual-pool",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(size_of::<Block>() + BlockLives::BYTES),
         source: "Chang 2007",
         parameters: &[THRESHOLD],
         header: include_str!("dual_pool.rs"),

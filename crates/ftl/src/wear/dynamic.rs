@@ -73,7 +73,7 @@ impl WearScheme for Dynamic {
         name: "dynamic",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         source: "Wang 2013 3.2.1",
         parameters: &[FREE_BLOCKS],
         header: include_str!("dynamic.rs"),

@@ -153,7 +153,7 @@ impl WearScheme for Lazy {
         name: "lazy",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(size_of::<bool>() + RestTimes::BYTES + size_of::<BackOff>()),
         source: "Wang 2013 3.2.1; Chang 2011",
         parameters: &[DELTA, TUNE, SLOPE, SESSION, BACK_OFF, FREE_BLOCKS, DEGREES],
         header: include_str!("lazy.rs"),

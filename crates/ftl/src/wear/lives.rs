@@ -65,6 +65,9 @@ pub struct BlockLives {
 }
 
 impl BlockLives {
+    /// Bytes of memory per block.
+    pub const BYTES: usize = size_of::<u64>() + size_of::<bool>();
+
     /// Of a device of this many blocks, none of which was taken.
     pub fn none(blocks: u32) -> Self {
         let (since, is_collected) = (vec![0; blocks as usize], vec![false; blocks as usize]);

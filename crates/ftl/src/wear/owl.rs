@@ -87,6 +87,7 @@ use crate::api::parameter::{Kind, Parameter, Values};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
 use crate::api::wear::{AllocRequest, BlockFacts, Order, Purpose, WearPolicy};
+use crate::linked_lists::LinkedLists;
 use crate::wear::owl::access_table::AccessTable;
 use crate::wear::owl::scan::{Scan, ScanStart};
 use crate::wear::temperatures::{DEGREES, FreeBlocks};
@@ -167,7 +168,7 @@ impl WearScheme for Owl {
         name: "owl",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(LinkedLists::NODE_BYTES),
         source: "Wang 2013 ch. 4",
         parameters: &[BAT, SCAN, LAMBDA, DELTA, GAMMA, ALLOCATION, DEGREES],
         header: include_str!("owl.rs"),

@@ -175,7 +175,7 @@ impl WearScheme for Rejuvenator {
         name: "rejuvenator",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(size_of::<u32>() + RestTimes::BYTES),
         source: "Murugan 2011",
         parameters: &PARAMETERS,
         header: include_str!("rejuvenator.rs"),

@@ -21,6 +21,9 @@ pub struct RestTimes {
 }
 
 impl RestTimes {
+    /// Bytes of memory per block.
+    pub const BYTES: usize = size_of::<u64>();
+
     /// Of a device of this many blocks, none of which rests.
     pub fn none(blocks: u32) -> Self {
         Self { clock: 1, since: vec![0; blocks as usize] }

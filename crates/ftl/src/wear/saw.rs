@@ -97,7 +97,7 @@ impl WearScheme for Saw {
         name: "saw",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         source: "Wang 2013 ch. 7",
         parameters: &[DEGREES, KNOWLEDGE],
         header: include_str!("saw.rs"),

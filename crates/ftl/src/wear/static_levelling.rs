@@ -96,7 +96,7 @@ impl WearScheme for StaticLevelling {
         name: "static",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::per_block(size_of::<u64>() + BlockLives::BYTES + RestTimes::BYTES),
         source: "Wang 2013 3.2.1",
         parameters: &[THRESHOLD],
         header: include_str!("static_levelling.rs"),

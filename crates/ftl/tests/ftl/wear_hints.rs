@@ -55,7 +55,7 @@ impl<const KEEPS: bool> WearScheme for Listener<KEEPS> {
         family: "wear",
         source: "ftlkit",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         parameters: &[],
         header: "",
     };

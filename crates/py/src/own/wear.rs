@@ -185,7 +185,7 @@ impl WearPolicy for NotMade {
 /// each with file and line.
 #[pyfunction]
 fn register_wear(cls: Py<PyAny>, name: &str, story: &str, source: &str, origins: Origins) -> PyResult<()> {
-    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &[], Memory::WEAR_LISTS)));
+    let entry: &'static Entry = Box::leak(Box::new(entry(name, story, source, &[], Memory::NONE)));
     let class = PolicyClass { class: cls, origins };
     let build = move |layout: &Layout, _: &Values| -> Box<dyn WearPolicy> {
         Python::attach(|py| match PythonWear::new(py, &class, layout) {

@@ -38,7 +38,7 @@ impl WearScheme for Ranked {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         parameters: &[],
         header: "",
     };
@@ -218,7 +218,7 @@ impl WearScheme for Choosy {
         family: "wear",
         source: "test",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         parameters: &[],
         header: "",
     };

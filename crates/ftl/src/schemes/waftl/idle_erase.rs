@@ -98,7 +98,7 @@ impl WearScheme for LeastWornForZone {
         name: "youngest for the zone",
         family: "wear",
         capabilities: Capabilities::NONE,
-        memory: Memory::WEAR_LISTS,
+        memory: Memory::NONE,
         source: "WAFTL III.E",
         parameters: &[],
         header: include_str!("idle_erase.rs"),
