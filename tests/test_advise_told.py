@@ -259,7 +259,7 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
 
 
 def searched_as(whole: Answer, stack: str, of: str, factor: float) -> None:
-    """Let a stack's response on the searched part be so many times another's, with as much RAM."""
+    """Let a stack's response on the searched part be a multiple of another's, with as much RAM."""
     tried = whole.result.last.tried
     columns = {"response_mean_ns": factor * mean(tried[of]), "ram_bytes": tried[of].mean("ram_bytes")}
     tried[stack] = with_columns(tried[stack], **columns)

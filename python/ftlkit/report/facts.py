@@ -165,7 +165,7 @@ def device_line(document: Document) -> str:
     }.get(device.get("named_by", "preset"), device["preset"])
     sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
     dies = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
-    # Where all pages of a cell take the same time, the key does not tell its bits; so many erases do.
+    # Where all pages of a cell take the same time, the key does not tell its bits: endurance may.
     cell = device["latencies"].get("cell", "slc")
     limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
     is_known = cell != "slc" or min(limits, default=0) >= ONE_BIT_ERASES
