@@ -784,19 +784,8 @@ def test_without_writes_there_is_no_write_amplification(tmp_path: Path, call: Ca
 
 
 def test_a_device_that_the_reference_does_not_fit(call: Call) -> None:
-    tight = [
-        "--requests",
-        3_000,
-        "--set",
-        "workload.span=64MiB",
-        "--set",
-        "device.spare=0.01",
-        "--trials",
-        2,
-        "--seeds",
-        1,
-    ]
-    result = call("advise", "fin1", "--ftl", "block", *tight)
+    tight = "--requests 3000 --set workload.span=64MiB --set device.spare=0.01 --trials 2 --seeds 1"
+    result = call("advise", "fin1", "--ftl", "block", *tight.split())
     assert result.stdout.startswith("Take block: mean response")
     # The device and its preparation tell of pages, too.
     printed, _, others = result.stdout.partition("\nMeasured on\n")
@@ -804,7 +793,7 @@ def test_a_device_that_the_reference_does_not_fit(call: Call) -> None:
     assert "page" not in others.partition("Confidence")[2].partition("Caveats")[0]
     assert "Nothing is compared with page, which could not be run: " in " ".join(result.stdout.split())
     assert "--ftl block --requests 3000 --set" in result.stdout
-    result = call("advise", "fin1", "--ftl", "dftl", *tight, exits=2)
+    result = call("advise", "fin1", "--ftl", "dftl", *tight.split(), exits=2)
     assert "raise device.spare" in " ".join(result.stderr.split())
 
 
