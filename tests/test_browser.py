@@ -41,35 +41,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made["sweep"].write_text(sweep_page(folder), encoding="utf-8")
     curve = ["curve", "cache", "fin1", "--requests", "2000", "--addresses", "dense", "--report", str(made["curve"])]
     assert CliRunner().invoke(app, curve).exit_code == 0
-    spare = [
-        "curve",
-        "spare",
-        "fin1",
-        "--requests",
-        "500",
-        "--addresses",
-        "dense",
-        "--spares",
-        "0.1,0.2",
-        "--seeds",
-        "2",
-    ]
-    more = ["--ftl", "page,dftl", "--store", str(folder / "spares"), "--report", str(made["spare"])]
-    assert CliRunner().invoke(app, [*spare, *more]).exit_code == 0
-    advice = [
-        "advise",
-        "fin1",
-        "--ftl",
-        "page,dftl,rftl",
-        "--requests",
-        "600",
-        "--addresses",
-        "dense",
-        "--trials",
-        "6",
-    ]
-    more = ["--ram", "64KiB", "--store", str(folder / "advice"), "--report", str(made["advice"])]
-    assert CliRunner().invoke(app, [*advice, *more]).exit_code == 0
+    spare = "curve spare fin1 --ftl page,dftl --requests 500 --spares 0.1,0.2 --seeds 2"
+    advice = "advise fin1 --ftl page,dftl,rftl --requests 600 --trials 6 --ram 64KiB"
+    for name, asked in (("spare", spare), ("advice", advice)):
+        kept = ["--addresses", "dense", "--store", str(folder / f"{name}s"), "--report", str(made[name])]
+        assert CliRunner().invoke(app, [*asked.split(), *kept]).exit_code == 0
     document = sample.document()
     document["study"]["name"] = document["workload"]["name"] = device_of(document)["preset"] = NASTY
     document["workload"]["facts"] = [NASTY]

@@ -258,21 +258,8 @@ def test_the_page_of_a_curve_holds_it(call: Call, tmp_path: Path) -> None:
     assert "Che" in html
     rows = json.loads(html.partition('id="spec-curve">')[2].partition("</script>")[0])["datasets"]
     assert {row["line"] for data in rows.values() for row in data} == {"one pass, every page", "Che's approximation"}
-    result = call(
-        "curve",
-        "spare",
-        "fin1",
-        "--requests",
-        500,
-        "--addresses",
-        "dense",
-        "--spares",
-        "0.1,0.2",
-        "--precondition",
-        "fill",
-        "--in-use",
-        "80%",
-    )
+    asked = "curve spare fin1 --requests 500 --addresses dense --spares 0.1,0.2 --precondition fill --in-use 80%"
+    result = call(*asked.split())
     assert "uniform, greedy" in result.stdout
 
 
