@@ -328,7 +328,7 @@ RUNNABLE = ["demo", "fdp", "idle", "mapping-cache", "own-trace", "phases", "play
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_examples_can_be_run(name: str, msr: Path) -> None:
-    """Each with few requests, unprepared and without an oracle; `own-trace` with a trace in its place."""
+    """Each with few requests, unprepared, without oracle; `own-trace` with a trace in its place."""
     study = studies.load(EXAMPLES / f"{name}.toml")
     if "trace" in study["workload"]:
         study["workload"]["trace"] = str(msr)

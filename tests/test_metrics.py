@@ -9,6 +9,7 @@ import pytest
 
 import ftlkit as fk
 from ftlkit import _native, docs
+from ftlkit._util import units
 from ftlkit.report import tables
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.load import fifths, written_between
@@ -218,3 +219,22 @@ def test_a_series_that_is_too_short_or_has_no_weight_is_not_divided() -> None:
 
 def test_what_was_written_in_a_stretch_is_what_was_written_up_to_its_end_less_what_was_before() -> None:
     assert written_between([4.0, 4.0, 9.0]) == [4.0, 0.0, 5.0]
+
+
+def test_flushes_are_timed_apart_where_a_buffer_writes_in_them() -> None:
+    options: Any = {"device": "slc-small", "capacity": "32MiB", "requests": 2_000}
+    results = fk.compare("log", ["page", "page+lru:ram=32KiB"], **options)
+    page, buffered = results.runs.iter_rows(named=True)
+    assert max(page["flush_mean_ns"], buffered["response_mean_ns"]) < 10_000
+    assert min(buffered["flush_mean_ns"], buffered["flush_p99_ns"], page["response_mean_ns"]) > 200_000
+    assert page["response_mean_ns"] == page["write_mean_ns"]
+    assert [row["kind"] for row in tables.responses(results)] == ["all", "writes", "flushes"] * 2
+    assert "Response times leave out flushes, which take" in str(results.verdict)
+    assert "With flushes" not in str(results.verdict), "their sums are level"
+    results.document["runs"][1]["flush_ns"]["mean"] = 998_000.0
+    mean = units.typed(units.duration(page["response_mean_ns"]))
+    told = f"With flushes page is fastest: {mean} per request, page+lru:ram=32KiB 1.00"
+    assert told in str(fk.Results(results.document).verdict)
+    without = fk.compare("log", ["page"], clock=False, **options).runs
+    assert without["flush_mean_ns"].to_list() == [None]
+    assert fk.compare("randwrite", ["page"], **options).runs["flush_mean_ns"].to_list() == [None]

@@ -225,7 +225,7 @@ def test_in_the_study_of_adapt_dftl_and_waftl_get_the_ram_of_fasters_tables() ->
     assert taking == ["DFTL", "WAFTL"]
     spans = {workload["name"]: workload["generator"]["span"] for workload in fk.workloads()}
     assert len(sweep.workloads) == 10
-    # The tables depend on the capacity, of which there are four: as it does, but for what is rounded.
+    # The tables depend on the capacity, of which there are four, but for what is rounded.
     least, *others = sorted(
         {(spans[workload["preset"]], float(workload["keys"]["cmt"].removesuffix("B"))) for workload in sweep.workloads}
     )

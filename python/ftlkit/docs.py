@@ -89,9 +89,8 @@ _COLUMNS_HEAD = """\
 # Every column
 
 Columns of the frames of results, and of the files of `--csv`, `--parquet` and `--series`. In
-Python, `results.runs`, `results.series` and so on are Polars frames;
-`results.save(path, frame="series")` writes one. Times are virtual nanoseconds, sizes bytes, shares
-0 to 1. Missing values are null.
+Python, `results.runs`, `results.series` and so on are Polars frames (`results.save` writes one).
+Times are virtual nanoseconds, sizes bytes, shares 0 to 1. Missing values are null.
 
 *From* names the keys of a run in the JSON results (`--json`), if they differ from the column's
 name. `read_…_ns` and `write_…_ns` have the figures of `response_…_ns` for reads and writes alone.

@@ -97,6 +97,8 @@ pub struct RunResult {
     /// Response times by class.
     #[schemars(with = "BTreeMap<String, Responses>")]
     pub response_ns: Classes<Responses>,
+    /// Response times of flushes, which are no part of `response_ns`.
+    pub flush_ns: Responses,
     /// Distributions by class: (response in nanoseconds, share of requests at or below it), at most
     /// 300 points.
     #[schemars(with = "BTreeMap<String, Vec<(u64, f64)>>")]

@@ -12,7 +12,7 @@ from ftlkit._util.lookup import several
 from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, offered, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
-from ftlkit.results.derived import has_clock
+from ftlkit.results.derived import flushed, has_clock
 from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
 from ftlkit.study.device_size import preset
 
@@ -186,6 +186,15 @@ def _few_for_p99(results: Outcome) -> Mapping[str, Any] | None:
     above = fewest // 100
     rests = f"rests on the longest {above} of them" if above > 1 else "is about the longest of them"
     return {"requests": several(fewest, "request"), "rests": rests} if fewest < FEW_FOR_P99 else None
+
+
+def _flushes(results: Outcome) -> Mapping[str, Any] | None:
+    """Flushes whose mean times differ by more than the shortest mean response."""
+    runs = [(run["label"], mean) for run in results.document["runs"] if (mean := flushed("mean")(run)) is not None]
+    means = [mean for run in results.document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]
+    if not runs or not means or max(time for _, time in runs) - min(time for _, time in runs) <= min(means):
+        return None
+    return {"each": listed([f"{units.duration(time)} under {label}" for label, time in runs])}
 
 
 def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
@@ -382,6 +391,13 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "Lower the load ({slower}), or use a closed loop ({closed}).",
         "Offered load exceeds throughput, so response times reflect the trace's length. Lower the load "
         "({slower}), or use a closed loop ({closed})",
+    ),
+    Rule(
+        "flushes",
+        _flushes,
+        "Response times leave out flushes, which take {each} on average.",
+        "Judge synchronous writes by both (flush_mean_ns).",
+        "Response times leave out flushes, whose times differ (flush_mean_ns)",
     ),
     Rule(
         "beyond_compared",

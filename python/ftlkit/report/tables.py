@@ -101,8 +101,8 @@ def down(rows: Sequence[Json], headings: Sequence[str], group: str = "") -> list
 RESPONSES = {"mean": "mean"} | {key: heading for key, _, heading in TAIL}
 """Figures of response times, as in the results, with their headings."""
 
-KINDS = {"all": "all", "read": "reads", "write": "writes"}
-"""Kinds of requests, as in the results, with their names in words."""
+KINDS = {"all": "all", "read": "reads", "write": "writes", "flush": "flushes"}
+"""Kinds of requests, as in the results, with their names in words: *all* is reads and writes."""
 
 
 def responses(results: Outcome) -> list[Json]:
@@ -110,7 +110,7 @@ def responses(results: Outcome) -> list[Json]:
     rows = []
     for run in results.document["runs"]:
         for kind, name in KINDS.items():
-            served: Json = dict(run["response_ns"].get(kind) or {})
+            served: Json = dict((run["response_ns"] | {"flush": run.get("flush_ns")}).get(kind) or {})
             if served.get("count"):
                 cells = [units.duration(served.get(key)) for key in RESPONSES]
                 rows.append({"label": run["label"], "kind": name, "cells": cells})

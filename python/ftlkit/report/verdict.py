@@ -20,7 +20,7 @@ from ftlkit.report.rules import brief, listed
 from ftlkit.report.why import reasons
 from ftlkit.report.work import cache, work
 from ftlkit.results.columns import METRICS
-from ftlkit.results.derived import buffer_ram, has_clock
+from ftlkit.results.derived import buffer_ram, has_clock, mean_with_flushes
 from ftlkit.results.outcome import Outcome, device_of
 
 if TYPE_CHECKING:
@@ -192,6 +192,11 @@ def _reservation(results: Outcome, measured: list[Run]) -> str:
     silent = [run for run in results.document["runs"] if run not in measured]
     worn = [run for run in measured if run["end_of_life"]]
     text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
+    kept_up = [run for run in measured if not is_overloaded(run) and run["response_ns"]["all"]["count"]]
+    first, best = (min(kept_up, key=by, default=None) for by in (mean, mean_with_flushes))
+    if first and best and mean_with_flushes(first) > CLOSE * mean_with_flushes(best):
+        times = [units.duration(mean_with_flushes(run)) for run in (best, first)]
+        text += f" With flushes {best['label']} is fastest: {times[0]} per request, {first['label']} {times[1]}."
     if worn:
         text += f" The device wore out under {names(worn)} before the workload ended: see Caveats."
     cheap_runs = cheap(results)

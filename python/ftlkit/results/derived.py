@@ -45,6 +45,22 @@ def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
     return found
 
 
+def flushed(name: str) -> Callable[[Run], float | None]:
+    """A figure of the response times of flushes; null where there are none."""
+
+    def found(run: Run) -> float | None:
+        value: float | None = run["flush_ns"].get(name) if "flush_ns" in run else None  # type: ignore[assignment] # a key by name
+        return value
+
+    return found
+
+
+def mean_with_flushes(run: Run) -> float:
+    """The mean response time, with that of flushes added to the requests that they follow."""
+    served, flushes = run["response_ns"]["all"], run.get("flush_ns") or {"mean": 0.0, "count": 0}
+    return (served["mean"] or 0.0) + (flushes["mean"] or 0.0) * flushes["count"] / max(1, served["count"])
+
+
 def operations(op: str) -> Callable[[Run], int]:
     """Flash operations of a kind, whatever their cause."""
     return lambda run: sum(operation["count"] for operation in run["operations"] if operation["op"] == op)

@@ -618,6 +618,8 @@ class Run(TypedDict):
     """Wall-clock time of the measured part, without preparation and verification, in seconds."""
     response_ns: dict[str, Responses]
     """Response times by class."""
+    flush_ns: NotRequired[Responses]
+    """Response times of flushes, which are no part of `response_ns`."""
     cdf: dict[str, list[tuple[int, float]]]
     """Distributions by class: (response in nanoseconds, share of requests at or below it), at
     most 300 points.

@@ -44,6 +44,7 @@ ABSENT = {
         "stack",
         "skipped_requests",
         "measured_wall_s",
+        "flush_ns",
         "classes",
         "timeline",
         "flash_trace",

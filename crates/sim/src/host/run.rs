@@ -489,8 +489,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
 
     fn result(&self, before: &Before, series: Series, endurance: Endurance) -> RunResult {
         let Self { experiment, plan, host, metrics, load, .. } = self;
-        let tally = host.flash().tally().since(&before.tally);
-        let requests = metrics.totals;
+        let (tally, requests) = (host.flash().tally().since(&before.tally), metrics.totals);
         let (all, timing) = (metrics.reads.with(&metrics.writes), host.flash().device().engine());
         let classes = Classes { all: &all, read: &metrics.reads, write: &metrics.writes };
         let (programs, page_bytes) = (tally.total(FlashOp::Program), self.chip().geometry().page_size_bytes());
@@ -511,6 +510,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             wall_s: 0.0,
             measured_wall_s: 0.0,
             response_ns: classes.map(|class| class.responses()),
+            flush_ns: metrics.flushes.responses(),
             cdf: classes.map(|class| class.cdf()),
             classes: probe.and_then(Probe::classes),
             timeline: probe.and_then(Probe::timeline),

@@ -1,9 +1,8 @@
 //! What a run measures while it goes: response times, host pages, and the time series.
 //!
 //! Response times go into HDR histograms of three significant digits, so memory does not grow with
-//! the run; means and maxima are exact. The class *all* is reads and writes together; trims and
-//! flushes are counted but not timed, since mixing metadata operations in would shift every
-//! percentile.
+//! the run; means and maxima are exact. The class *all* is reads and writes together. Flushes are
+//! timed apart and trims not at all: mixing metadata operations in would shift every percentile.
 
 use ftl::{Cause, FlashOp, Nanos, Note, Tally, WorkKind};
 use hdrhistogram::Histogram;
@@ -134,6 +133,7 @@ impl RequestTotals {
 pub(crate) struct Metrics {
     pub(crate) reads: Latency,
     pub(crate) writes: Latency,
+    pub(crate) flushes: Latency,
     pub(crate) totals: RequestTotals,
     /// When the last request was done.
     pub(crate) end: Nanos,
@@ -146,8 +146,15 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Nothing yet. `begin`: since when is measured; none: since the first request that is.
     pub(crate) fn new(begin: Option<Nanos>) -> Self {
-        let (reads, writes) = (Latency::new(), Latency::new());
-        Self { reads, writes, totals: RequestTotals::default(), end: Nanos::ZERO, begin, parts: PartSums::default() }
+        Self {
+            reads: Latency::new(),
+            writes: Latency::new(),
+            flushes: Latency::new(),
+            totals: RequestTotals::default(),
+            end: Nanos::ZERO,
+            begin,
+            parts: PartSums::default(),
+        }
     }
 
     /// A request begins.
@@ -164,7 +171,8 @@ impl Metrics {
         match op {
             HostOp::Read => self.reads.record((done - begin).0),
             HostOp::Write => self.writes.record((done - begin).0),
-            HostOp::Trim | HostOp::Flush => {}
+            HostOp::Flush => self.flushes.record((done - begin).0),
+            HostOp::Trim => {}
         }
     }
 
