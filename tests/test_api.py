@@ -301,7 +301,7 @@ def test_a_stack_is_spelled_the_same_everywhere(tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_stack_is_named() -> None:
     for text, words in [
-        ("page+dynamicc", "dynamicc is neither a wear policy nor a buffer"),
+        ("page+dynamicc", "there is no wear policy or write buffer dynamicc. Did you mean dynamic?"),
         ("page+", "behind + there must be"),
         ("page:d", "KEY=VALUE"),
         ("page:d=2:d=3", "page.d is given twice"),

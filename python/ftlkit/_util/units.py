@@ -71,6 +71,9 @@ def size(number: float | None) -> str:
     return f"{number:.0f}{_GAP}B"
 
 
+DAY_S = 86_400.0
+
+
 def written(number: float | None) -> str:
     """Bytes written over a life, as makers of drives count them: 12.3 TB of 10^12 bytes, 850 GB."""
     if number is None:

@@ -69,8 +69,9 @@ def _knee(points: Sequence[Point]) -> str:
         return ""
     low, before, beyond = (units.duration(at.estimates[metric].mean) for at in (first, *points[place - 1 : place + 1]))
     return (
-        f" Its knee is at {_rate(points[place - 1])}: the 99th percentile of {KINDS[metric]} is {before} there and "
-        f"{beyond} at {_rate(points[place])}, more than {KNEE} times the {low} at {_rate(first)}, the lowest load."
+        f" Its knee is between {_rate(points[place - 1])} and {_rate(points[place])}: the 99th percentile of "
+        f"{KINDS[metric]} goes from {before} to {beyond}, more than {KNEE} times the {low} at {_rate(first)}, the "
+        "lowest load."
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ftlkit import _native
 from ftlkit._native import UserError, __version__
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
@@ -183,12 +184,19 @@ def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
 
 def _rate(text: str) -> float:
     try:
-        rate = float(text)
-    except ValueError:
-        rate = 0.0
+        rate = float(_native.read_quantity("count", text))
+    except UserError:
+        rate = _number(text)
     if not 0 < rate < float("inf"):
         raise UserError(f"--loads: {text} is no load; give requests per second above 0, such as 500..4000:+500.")
     return rate
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 def over_depth(

@@ -15,7 +15,6 @@ from ftlkit._util import units
 if TYPE_CHECKING:
     from ftlkit.drive.counters import Counter, Reading
 
-DAY_S = 86_400.0
 
 AGREE = 1.1
 """Two counters of the same bytes agree within this factor, and their steps."""
@@ -135,7 +134,7 @@ def _counted(counter: Counter | None, grown: Range) -> str:
 
 def _days(before: Reading, after: Reading) -> tuple[Range, str]:
     if before.time_s is not None and after.time_s is not None:
-        days = (after.time_s - before.time_s) / DAY_S
+        days = (after.time_s - before.time_s) / units.DAY_S
         if days <= 0:
             raise UserError(f"{after.source} was made no later than {before.source}. Give the earlier report first.")
         return Range(days, days, days), "the times of the reports"

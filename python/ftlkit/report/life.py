@@ -94,6 +94,7 @@ def lives(results: Outcome) -> list[str]:
     told = [*even(results), *sentences] if reasons else sentences
     if told:
         told[0] += _scaled(results)
+        told += _too_slow(results)
     return [*told, *_refused(reasons, more(results))]
 
 
@@ -136,8 +137,32 @@ def is_own_rate(document: Document) -> bool:
 
 
 def _is_behind(results: Outcome, run: Run) -> bool | None:
-    """Whether a run missed the rate by which years are counted; null where it was not measured."""
-    return is_overloaded(run) if is_own_rate(results.document) else False
+    """Whether a run misses the rate by which years are counted; null where it was not measured.
+
+    A given rate is missed if the busiest die or channel cannot serve as many writes.
+    """
+    known, most = results.document.get("write_rate"), _most_per_day(run)
+    if known is None or is_own_rate(results.document):
+        return is_overloaded(run)
+    return most is not None and most < known["bytes_per_day"]
+
+
+def _most_per_day(run: Run) -> float | None:
+    """Bytes that the host can write per day while the busiest die or channel is never idle."""
+    load = run.get("load")
+    most, requests = load.get("bottleneck_iops") if load else None, run["requests"]
+    if most is None or "host_written_bytes" not in run:
+        return None
+    return units.DAY_S * most * run["host_written_bytes"] / max(1, requests["read"] + requests["write"])
+
+
+def _too_slow(results: Outcome) -> list[str]:
+    """What can be written at most, where a given rate is more."""
+    slow = [run for run in results.document["runs"] if _is_behind(results, run)]
+    most = [f"{units.written(_most_per_day(run))} under {run['label']}" for run in slow]
+    if not slow or is_own_rate(results.document):
+        return []
+    return [f"Years are left out where the drive cannot write as much: at most {listed(most)} per day."]
 
 
 def even(results: Outcome) -> list[str]:
