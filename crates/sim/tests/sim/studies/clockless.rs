@@ -8,7 +8,7 @@ use sim::{Control, SimError, run_study};
 use super::{error, parse_toml, results};
 
 /// What of a run is a time or follows from one, beside the times of single operations and points.
-const TIMES: [&str; 11] = [
+const TIMES: [&str; 12] = [
     "simulated_ns",
     "iops",
     "throughput_bytes_per_s",
@@ -18,6 +18,7 @@ const TIMES: [&str; 11] = [
     "bus_waiting_ns",
     "service_ns",
     "response_ns",
+    "flush_ns",
     "cdf",
     "utilisation",
 ];
