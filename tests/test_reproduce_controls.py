@@ -228,7 +228,7 @@ def test_page_names_workloads_that_cannot_show_an_effect(study: Path) -> None:
     assert (shown.workload, shown.requests) == ("fin1", 4000)
     runs = f"{100 * shown.shares['runs']:.1f}"
     assert [text.replace("\u00a0", " ") for text in workloads.lacking(plan, [shown])] == [
-        f"C: fin1 has {runs} % in runs of writes above 4 KiB; the effect needs 90.0 %."
+        f"C: fin1 has {runs} % in runs of writes above 4 KiB; the claim needs 90.0 %."
     ]
 
 

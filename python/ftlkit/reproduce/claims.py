@@ -92,7 +92,7 @@ class Claim:
     knockout: Json = field(default_factory=dict)
     """Keys of the measure that differ without the mechanism: variants, workloads or the sweep."""
     needs: dict[str, float] = field(default_factory=dict)
-    """Least shares of `SHARES` that a workload must have to show an effect of the mechanism."""
+    """Shares of `SHARES`, those that equal the paper's effect; workloads with less are named."""
     unprinted: Json = field(default_factory=dict)
     """Keys of the measure over the range of a constant that the paper does not print, its `key`."""
     partly: list[float] = field(default_factory=list)

@@ -16,7 +16,7 @@ from ftlkit.reproduce.claims import GROUPS, SHARES, Claim
 from ftlkit.reproduce.factorial import effects
 from ftlkit.reproduce.judge import VERDICTS, Judgement, counts
 from ftlkit.reproduce.points import Point, column, distribution, over_time
-from ftlkit.reproduce.workloads import lacking, shown
+from ftlkit.reproduce.workloads import REQUESTS, lacking, shown
 from ftlkit.study import toml
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def page(
         shares=SHARES,
         workloads=workloads,
         lacking=lacking(plan, workloads),
+        looked_over=REQUESTS,
         factorials=[(factorial, effects(factorial, points)) for factorial in plan.factorials],
         absent=absent,
         failed=[point.error for point in points if point.error],

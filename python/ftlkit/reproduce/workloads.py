@@ -1,7 +1,7 @@
-"""What the workloads of a study can show: the locality of their writes bounds a mechanism's gain.
+"""What the workloads of a study can show: the locality of their writes.
 
-A log saves only pages that are rewritten while it holds them, and a block map only pages that are
-written in runs. A claim `needs` as much of such a share as its paper prints of an effect.
+Logs are made for pages that are rewritten while they hold them, and block maps for pages written in
+runs. A claim `needs` the share that equals its paper's effect: a convention, and no measured bound.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ def lacking(plan: Plan, workloads: list[Shown]) -> list[str]:
         for one, (share, least) in itertools.product(workloads, claim.needs.items()):
             if one.workload in used and one.shares[share] < least:
                 has, needs = units.share(one.shares[share]), units.share(least)
-                lacks.append(f"{claim.id}: {one.workload} has {has} {SHARES[share]}; the effect needs {needs}.")
+                lacks.append(f"{claim.id}: {one.workload} has {has} {SHARES[share]}; the claim needs {needs}.")
     return lacks
