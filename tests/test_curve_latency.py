@@ -65,8 +65,8 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
     assert "At 200 a second, which all of these keep up with, page answers fastest" in together
     assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
-    knee = "Its knee is between 200 and 400: the 99th percentile of reads goes from 200 µs to 400 µs, more than 2 times"
-    assert f"{knee} the 100 µs at 100, the lowest load." in units.typed(page)
+    knee = "Its knee is between 200 and 400: the 99th percentile of reads goes from 200 µs to 400 µs, more than 2"
+    assert f"{knee} times the 100 µs at 100, the lowest load." in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
     assert block == "block was not shown to keep up with any load that was tried."
 
@@ -216,6 +216,15 @@ def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Cal
 def test_what_a_curve_goes_through_itself_is_no_option() -> None:
     with pytest.raises(fk.UserError, match="speedup: a curve over load or depth sets it itself"):
         fk.curve_load("fin1", speedup=2.0)
+
+
+def test_loads_are_counts_as_anywhere() -> None:
+    curves = [
+        fk.curve_load("randread", "page", device="slc-small", capacity="32MiB", requests=100, loads=loads)
+        for loads in ("2k,4e3", "2000,4000")
+    ]
+    assert [point.over for point in curves[0].points] == [point.over for point in curves[1].points]
+    assert len(curves[0].points) == 2
 
 
 def test_a_workload_without_times_has_no_load(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The table of metrics against the simulator's output and all that is made from it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,15 @@ def test_flushes_are_timed_apart_where_a_buffer_writes_in_them() -> None:
     without = fk.compare("log", ["page"], clock=False, **options).runs
     assert without["flush_mean_ns"].to_list() == [None]
     assert fk.compare("randwrite", ["page"], **options).runs["flush_mean_ns"].to_list() == [None]
+
+
+@pytest.mark.parametrize(("share", "is_kept_up"), [(0.9, True), (1.1, False)])
+def test_years_are_left_out_where_the_busiest_die_cannot_write_as_much(share: float, *, is_kept_up: bool) -> None:
+    options: Any = {"device": "slc-small", "capacity": "32MiB", "requests": 2_000}
+    (run,) = fk.compare("randwrite", ["page"], **options).document["runs"]
+    load: Any = run.get("load")
+    most = 86_400 * load["bottleneck_iops"] * run["host_written_bytes"] / run["requests"]["write"]
+    told = str(fk.compare("randwrite", ["page"], daily_writes=round(share * most), **options).verdict)
+    assert bool(re.search(r"under page \([^)]*, [^)]* DWPD\)", told)) == is_kept_up, "a time beside DWPD"
+    limit = f"at most {units.typed(units.written(most))} under page per day"
+    assert (limit in told) != is_kept_up

@@ -83,7 +83,11 @@ def install(folder: Path, package: str, points: str, **modules: str) -> None:
 
 
 @pytest.fixture
-def seen(own_are_forgotten: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:  # noqa: ARG001 - it ends last
+def seen(
+    own_are_forgotten: None,  # noqa: ARG001 - it ends last
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Iterator[Path]:
     """A folder whose packages this process and its workers see."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("warnings.filters", [("always", None, RuntimeWarning, None, 0)])

@@ -43,10 +43,11 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     first, last = kept[0], kept[-1]
     beyond = points[len(kept) :]
     behind = next((point for point in beyond if point.is_overloaded), None)
-    limit = f" and falls behind at {_rate(behind)}" if behind else ""
+    falls = f"falls behind at {_rate(behind)}" if behind else ""
     if beyond and beyond[0].is_undecided:
-        limit = f"; {_rate(beyond[0])} is undecided{f', and it{limit[4:]}' if behind else ''}"
-    limit = limit or ", the highest load that it was tried with"
+        limit = f"; {_rate(beyond[0])} is undecided{falls and f', and it {falls}'}"
+    else:
+        limit = f" and {falls}" if falls else ", the highest load that it was tried with"
     text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
         return f"{text}. There it answers in {_mean(last)} on average."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,19 +185,14 @@ def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
 
 def _rate(text: str) -> float:
     try:
-        rate = float(_native.read_quantity("count", text))
-    except UserError:
-        rate = _number(text)
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+        with suppress(UserError):
+            rate = float(_native.read_quantity("count", text))
     if not 0 < rate < float("inf"):
         raise UserError(f"--loads: {text} is no load; give requests per second above 0, such as 500..4000:+500.")
     return rate
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
 
 
 def over_depth(

@@ -12,7 +12,7 @@ from ftlkit._util.lookup import several
 from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, offered, written_between
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
-from ftlkit.results.derived import flushed, has_clock
+from ftlkit.results.derived import has_clock, percentile
 from ftlkit.results.outcome import Outcome, device_of, simulated_bytes
 from ftlkit.study.device_size import preset
 
@@ -190,7 +190,8 @@ def _few_for_p99(results: Outcome) -> Mapping[str, Any] | None:
 
 def _flushes(results: Outcome) -> Mapping[str, Any] | None:
     """Flushes whose mean times differ by more than the shortest mean response."""
-    runs = [(run["label"], mean) for run in results.document["runs"] if (mean := flushed("mean")(run)) is not None]
+    flush_mean = percentile("flush", "mean")
+    runs = [(run["label"], mean) for run in results.document["runs"] if (mean := flush_mean(run)) is not None]
     means = [mean for run in results.document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]
     if not runs or not means or max(time for _, time in runs) - min(time for _, time in runs) <= min(means):
         return None

@@ -14,6 +14,7 @@ from ftlkit.results.derived import (
     has_clock,
     moved_pages,
     program_buffer,
+    served,
     stream_amplification,
     waiting,
 )
@@ -110,9 +111,9 @@ def responses(results: Outcome) -> list[Json]:
     rows = []
     for run in results.document["runs"]:
         for kind, name in KINDS.items():
-            served: Json = dict((run["response_ns"] | {"flush": run.get("flush_ns")}).get(kind) or {})
-            if served.get("count"):
-                cells = [units.duration(served.get(key)) for key in RESPONSES]
+            times: Json = dict(served(run, kind) or {})
+            if times.get("count"):
+                cells = [units.duration(times.get(key)) for key in RESPONSES]
                 rows.append({"label": run["label"], "kind": name, "cells": cells})
     return rows
 

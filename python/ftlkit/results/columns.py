@@ -100,7 +100,7 @@ _TIMES = (
         *_MEAN_NS,
         "flush_ns.mean",
         LOWER,
-        compute=derived.flushed("mean"),
+        compute=derived.percentile("flush", "mean"),
     ),
     Metric(
         "flush_p99_ns",
@@ -108,7 +108,7 @@ _TIMES = (
         *_NS,
         "flush_ns.p99",
         LOWER,
-        compute=derived.flushed("p99"),
+        compute=derived.percentile("flush", "p99"),
     ),
     Metric("iops", "reads and writes served per second of simulated time", *_RATE, "iops", HIGHER, "IOPS"),
     Metric(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 
 if TYPE_CHECKING:
-    from ftlkit.results.document import ClassLatency, Run, StreamFacts
+    from ftlkit.results.document import ClassLatency, Responses, Run, StreamFacts
 
 CLASSES: dict[str, str] = {
     "host_read": "host read",
@@ -34,22 +34,17 @@ def requests(run: Run) -> int:
     return sum(run["requests"].values())
 
 
+def served(run: Run, kind: str) -> Responses | None:
+    """The response times of all reads and writes, of reads, of writes, or of flushes, if known."""
+    return run.get("flush_ns") if kind == "flush" else run["response_ns"].get(kind)
+
+
 def percentile(kind: str, name: str) -> Callable[[Run], float | None]:
-    """A figure of the response times of reads or writes; null where there are none."""
+    """A figure of the response times of such requests; null where there are none."""
 
     def found(run: Run) -> float | None:
-        served = run["response_ns"].get(kind)
-        value: float | None = served.get(name) if served and served["count"] else None  # type: ignore[assignment] # a key by name
-        return value
-
-    return found
-
-
-def flushed(name: str) -> Callable[[Run], float | None]:
-    """A figure of the response times of flushes; null where there are none."""
-
-    def found(run: Run) -> float | None:
-        value: float | None = run["flush_ns"].get(name) if "flush_ns" in run else None  # type: ignore[assignment] # a key by name
+        times = served(run, kind)
+        value: float | None = times.get(name) if times and times["count"] else None  # type: ignore[assignment] # by name
         return value
 
     return found
@@ -57,8 +52,9 @@ def flushed(name: str) -> Callable[[Run], float | None]:
 
 def mean_with_flushes(run: Run) -> float:
     """The mean response time, with that of flushes added to the requests that they follow."""
-    served, flushes = run["response_ns"]["all"], run.get("flush_ns") or {"mean": 0.0, "count": 0}
-    return (served["mean"] or 0.0) + (flushes["mean"] or 0.0) * flushes["count"] / max(1, served["count"])
+    times, flushes = run["response_ns"]["all"], served(run, "flush")
+    mean = times["mean"] or 0.0
+    return mean + (flushes["mean"] or 0.0) * flushes["count"] / max(1, times["count"]) if flushes else mean
 
 
 def operations(op: str) -> Callable[[Run], int]:
