@@ -12,6 +12,7 @@ from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.progress import Silent
 from ftlkit._util.units import typed
+from ftlkit.advice import fitting
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
@@ -82,3 +83,29 @@ def test_a_life_that_there_is_no_time_to_forecast_is_told_in_years(call: Call) -
     assert re.match(r"Not enough time; best so far: page \(.*?\): write amplification ", text), text
     assert re.search(r"With even wear, host writes last until .* under page \([\d.,]+ years, [\d.,]+ DWPD\)", text)
     assert "life at least" not in text
+
+
+def probed(_call: object, _watcher: object, **_: object) -> str:
+    """What a run of 256 MiB tells where requests of 1 MiB take 0.1 ms."""
+    return '{"runs": [{"measured_wall_s": 0.0256}]}'
+
+
+@pytest.mark.parametrize(("budget_s", "requests"), [(60.0, 30_000), (120.0, 60_000), (0.1, 3_000), (7_200.0, None)])
+def test_large_requests_are_as_many_as_the_budget_has_time_for(
+    budget_s: float, requests: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "watched", probed)
+    query = Query("seqwrite", "qlc", Options(bs="1m", capacity="4TB"), "ram", budget_s=budget_s)
+    fitted = fitting.fitted(query, dict, 2)
+    assert fitted.options.get("requests") == requests
+    given = replace(query, options=Options(bs="1m", capacity="4TB", requests=200_000))
+    assert fitting.fitted(given, dict, 2) is given
+    assert fitting.fitted(replace(query, budget_s=None), dict, 2).budget_s is None
+
+
+def test_of_many_large_requests_a_part_is_looked_over() -> None:
+    query = Query("log", options=Options(bs="1m", capacity="4TB"))
+    info = _look_over(query.document(), Silent, time.monotonic() + 60)
+    total = info["statistics"]["total"]
+    assert info["requests"] == total["writes"] + total["flushes"] == 1_000_000
+    assert abs(total["writes"] - total["flushes"]) <= 1_000

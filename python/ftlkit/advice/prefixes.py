@@ -37,7 +37,7 @@ On fin1 in a steady state it was a third with page and a ninth with dftl, by `wa
 """
 _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
-_TRYING, _ENOUGH = 0.4, 24
+TRYING, ENOUGH = 0.4, 24
 """The whole part is the only prefix if so many stacks can run on it in this share of the time."""
 
 
@@ -176,7 +176,7 @@ class Prefixes:
         took = [wall_s(measured, 1.0) for measured in whole if measured.rows]
         if not self._clock.is_running or not took:
             return True
-        return self._clock.part_s(_TRYING) * self._executor.checks >= _ENOUGH * sum(took) / len(took)
+        return self._clock.part_s(TRYING) * self._executor.checks >= ENOUGH * sum(took) / len(took)
 
 
 def ladder(

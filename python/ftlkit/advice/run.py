@@ -20,6 +20,7 @@ from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock
+from ftlkit.advice.fitting import fitted, generated, part_of, told
 from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
@@ -37,6 +38,9 @@ from ftlkit.sweeps.traces import Traces, scratch
 
 FEW, PATIENCE_S = 10_000, 15.0
 """Where a budget is too short: requests of the one run that is made, and how long that may take."""
+
+_LOOKED = 1 << 30
+"""Bytes of a generated workload that are looked over: a second, and its requests are alike."""
 
 MAP_ENTRY_BYTES = 4
 """An entry of the reference's map, which has one for each logical page."""
@@ -59,15 +63,17 @@ def answered(
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
-    unknown = []
+    unknown, asked = [], query
     by_amplification = "So this is by write amplification, by which lives differ where wear is even."
     try:
+        query = fitted(query, lambda: _device(query, query.document(), watch, clock.ends_s), Local(threads).checks)
+        unknown += [] if query is asked else [told(query)]
         try:
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
         except NoLifeError as error:
-            unknown = [f"{error} {by_amplification}"]
+            unknown.append(f"{error} {by_amplification}")
             query = replace(query, goal="wa")
-            tell(unknown[0])
+            tell(unknown[-1])
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
     except TooShortError as error:
         tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
@@ -268,10 +274,16 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
 
 
 def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | None) -> Json:
-    """What the workload asks for, counted."""
-    text, seed = json.dumps(document["workload"]), document.get("seed", 1)
+    """What the workload asks for, counted; of a long generated one a part is, and stands for it."""
+    workload, part, seed = document["workload"], part_of(document["workload"], _LOOKED), document.get("seed", 1)
+    text = json.dumps(workload if part is None else workload | {"requests": part})
     info: Json = json.loads(watched(lambda control: _native.trace_info(text, seed, control), watch(), until_s=until_s))
-    return info
+    if part is None:
+        return info
+    total, requests = info["statistics"]["total"], generated(workload)
+    for key in ("writes", "flushes"):
+        total[key] = round(total[key] * requests / info["requests"])
+    return info | {"requests": requests}
 
 
 def _host_erases(info: Json, device: Json) -> float:
