@@ -227,6 +227,18 @@ def test_with_too_little_time_families_were_tried_in_turn(monkeypatch: pytest.Mo
     assert "not enough time; best so far: " in advice.sentences[0]
 
 
+def test_after_three_of_each_family_the_best_family_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For want of time `a-sast` was not tried on a log, where it lives longest."""
+    families = {scheme["name"]: scheme["family"] for scheme in fk.schemes()}
+    for best in ("log-buffer", "demand-paged"):
+        members = tuple(name for name, family in families.items() if family == best)
+        machine = Machine(lambda _: 1.0, lambda stack, best=members: 1e5 if stack.startswith(best) else 2e5)  # type: ignore[misc] # a default
+        _, result = searched(monkeypatch, machine, None, trials=16)
+        tried = {stack.partition(":")[0] for stack in result.rungs[0].tried}
+        assert {"dftl", "fast", "adapt", "a-sast"} <= tried
+        assert {*members} <= tried
+
+
 class Unlike(Machine):
     """One on which no prefix does as the whole part."""
 

@@ -175,7 +175,10 @@ class Search:
         most, spent = self._query.trials or TRIALS, 0
         half = halves(self._space)
         self.result.survey_trials = len(half) * (1 if self._query.ram_bytes is None else 2)
-        spent += self._round(rung, half, most, self._times.survey_s)
+        pioneers = self._space.pioneers()
+        first = {stack: half[stack] for stack in half if any(is_of(stack, head) for head in pioneers)}
+        spent += self._round(rung, first, most, self._times.survey_s)
+        spent += self._round(rung, self._by_family(rung, half), most - spent, self._times.survey_s)
         # A choice has to be held against what everybody has without a search.
         self._try(rung, [stack for stack in self.result.defaults if stack not in rung.tried], self._times.survey_s)
         # Where writes are skewed they copy least, and few are drawn by chance.
@@ -216,6 +219,12 @@ class Search:
         if not self.result.of(rung) and not self.result.finalists:
             self._refuse(rung)
         self._simplify(rung)
+
+    def _by_family(self, rung: Rung, proposals: Proposals) -> Proposals:
+        """Proposals by their families, the one with the best stack first."""
+        family = self._space.family
+        order = list(dict.fromkeys([*map(family, self._ranking(rung)), *map(family, proposals)]))
+        return dict(sorted(proposals.items(), key=lambda pair: order.index(family(pair[0]))))
 
     def _hold_out_defaults(self) -> None:
         """Measure the reference and the defaults on the held-out part before anything is searched.

@@ -51,6 +51,9 @@ merge.
 _KEPT = (0.5, 0.75)
 """What a size keeps of itself where its RAM is shared with another; repeated, it finds the rest."""
 
+_PIONEERS = 3
+"""Mappings of a family that are tried before it is known how their families do."""
+
 _TUNED = 2
 """Most parameters of a part, beside its RAM, that differ from their default."""
 _STEPS = 8
@@ -116,13 +119,21 @@ class Space:
         order = list(PROBES)
         ranks: dict[str, tuple[int, int]] = {}
         turns: dict[str, int] = {}
-        # The looked-at mapping of a family first; a sort keeps the registry's order of the others.
-        for head in sorted(heads, key=lambda head: head.text.partition(":")[0] not in PROBES.values()):
+        # The looked-at mapping of a family first, then the newest: it has what earlier ones taught.
+        newest = list(reversed(heads))
+        for head in sorted(newest, key=lambda head: head.text.partition(":")[0] not in PROBES.values()):
             family = self.family(head.text)
             place = order.index(family) if family in order else len(order)
             ranks[head.text] = (turns.setdefault(family, 0), place)
             turns[family] += 1
         return sorted(heads, key=lambda head: ranks[head.text])
+
+    def pioneers(self) -> list[str]:
+        """The first beginnings of each family, which tell whether the others are worth the time."""
+        by_family: dict[str, list[str]] = {}
+        for text in self.heads:
+            by_family.setdefault(self.family(text), []).append(text)
+        return [text for text in self.heads if text in by_family[self.family(text)][:_PIONEERS]]
 
     def family(self, stack: str) -> str:
         """The family of a stack's mapping."""
