@@ -10,6 +10,7 @@ import pytest
 
 import sample
 from advice import with_columns
+from ftlkit._util.units import typed
 from ftlkit.advice import choice, conditions, life
 from ftlkit.advice.answer import _meaning, _of_the_run
 from ftlkit.advice.commands import question
@@ -99,11 +100,29 @@ def test_a_life_without_a_forecast_is_told_in_years_by_write_amplification(trace
 
     lasts = r"[\d.,]+ TB under {} \([\d.,]+ years, [\d.,]+ DWPD\)"
     for goal, bounds in (("life", 1), ("wa", 0)):
-        *bound, even = life.sentences(Query(trace, goal=goal), written("dftl"), written("page"))
+        *bound, even, off = life.sentences(Query(trace, goal=goal), written("dftl"), written("page"))
         assert len(bound) == bounds
+        assert off.startswith("These years are no forecast, which takes 4 erases per block")
         told = f"With even wear, host writes last until {lasts.format('dftl')} and {lasts.format('page')}, at 1.00 GB"
         assert re.match(told, even.replace("\N{NO-BREAK SPACE}", " ")), even
     assert life.sentences(Query(trace), written("dftl"), written("page")) == []
+    new = json.loads(written("page").rows[0]["document"])
+    new["runs"][0]["precondition"] = {"mode": "fill"}
+    unsettled = with_columns(written("page"), erases_mean=0.191, document=json.dumps(new))
+    (none,) = life.sentences(Query(trace, goal="wa"), unsettled, None)
+    assert none.startswith("No years are told: each block was filled 0.191 times under page while measured")
+
+
+def test_years_without_a_forecast_come_with_how_far_they_are_off(trace: str) -> None:
+    document = sample.document(runs=sample.document()["runs"][:1])
+    (measured,) = document["runs"]
+    series = {"write_amplification": [1.0, 1.0, *[2.0] * 6, 4.0, 4.0], "host_written_bytes": list(range(1, 11))}
+    measured |= {"series": series, "write_amplification": 2.2, "endurance": {"limit": 100_000}, "label": "page"}
+    document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
+    best = with_columns(run("page"), document=json.dumps(document))
+    assert typed(life.sentences(Query(trace, goal="wa"), best, None)[-1]).endswith(
+        "by fifths of the run they may be 45.0 % fewer to 120.0 % more under page."
+    )
 
 
 def test_a_mount_is_told_where_it_was_tried() -> None:

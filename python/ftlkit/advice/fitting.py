@@ -31,6 +31,8 @@ USUAL = 1_000_000
 """Requests of a generated workload that names no number."""
 _LEAST = 3 * FEW_FOR_P99
 """The least that is served: of these enough for a percentile are held out."""
+_WORTH = 0.5
+"""Above this share of the usual number, that is served: the probe is no finer."""
 _PROBED, _PROBE_S = 1 << 28, 2.0
 """Bytes of the run that tells how long requests take, and how long it may take."""
 
@@ -74,7 +76,7 @@ def fitted(query: Query, device: Callable[[], Json], checks: int) -> Query:
         return query  # Another stack may fit the device, and the search says why this one does not.
     searched_s = TRYING * query.budget_s * checks / ENOUGH
     most = searched_s * SEARCHED[1] / SEARCHED[0] * part / probed_s
-    if most >= USUAL:
+    if most >= _WORTH * USUAL:
         return query
     digit = 10 ** math.floor(math.log10(max(_LEAST, most)) - 1)
     return replace(query, options={**query.options, "requests": int(max(_LEAST, most) // digit * digit)})

@@ -17,6 +17,7 @@ from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import CLOCKLESS, REFERENCE, Query
 from ftlkit.report.life import even, is_own_rate, rate
+from ftlkit.report.load import fifths, written_between
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
@@ -56,11 +57,43 @@ def sentences(query: Query, best: Measured, reference: Measured | None) -> list[
 
 
 def _even(best: Measured, reference: Measured | None) -> list[str]:
-    """How long the host can write by write amplification alone, where no life is forecast."""
+    """How long the host can write by write amplification alone, where no life is forecast.
+
+    No time is told where it is that of a device in its first turn, which ends with the first erase
+    of each block; else how far it is off by parts of the run.
+    """
+    runs = [best, *([reference] if reference is not None and best.stack != REFERENCE else [])]
     document = json.loads(best.rows[0]["document"])
-    if reference is not None and best.stack != REFERENCE:
-        document["runs"] += json.loads(reference.rows[0]["document"])["runs"]
-    return even(Outcome(document))
+    document["runs"] = [json.loads(measured.rows[0]["document"])["runs"][0] for measured in runs]
+    told = even(Outcome(document))
+    new = [measured for measured in runs if wear(measured.rows[0]) < 1 and not _is_steady(measured)]
+    if not told or not new:
+        return [*told, *(_off(runs) if told else [])]
+    erased = " and ".join(f"{units.plain(wear(measured.rows[0]))} times under {measured.stack}" for measured in new)
+    return [
+        (
+            f"No years are told: each block was filled {erased} while measured, and write amplification is not that of "
+            "a device in use before its second time. Give more requests (--requests) or --precondition steady."
+        )
+    ]
+
+
+def _is_steady(measured: Measured) -> bool:
+    prepared = json.loads(measured.rows[0]["document"])["runs"][0].get("precondition") or {}
+    return bool(prepared.get("mode") == "steady")
+
+
+def _off(runs: list[Measured]) -> list[str]:
+    """By how much such years are off, by the write amplification of each fifth of a run."""
+    told = []
+    for measured in runs:
+        run = json.loads(measured.rows[0]["document"])["runs"][0]
+        part = fifths(run["series"]["write_amplification"], written_between(run["series"]["host_written_bytes"]))
+        if part and min(part) > 0:
+            ends = [f"{units.share(abs(run['write_amplification'] / each - 1))}" for each in (max(part), min(part))]
+            told.append(f"{ends[0]} fewer to {ends[1]} more under {measured.stack}")
+    by = f": by fifths of the run they may be {' and '.join(told)}" if told else ""
+    return [f"These years are no forecast, which takes {ENOUGH_ERASES:.0f} erases per block{by}."]
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
