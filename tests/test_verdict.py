@@ -609,6 +609,14 @@ def test_even_wear_counts_good_blocks_and_names_filling_runs(document: Document)
     for gap, is_filling in ((4 * planes, False), (4 * planes + erases // 50 + 2, True)):
         page["erases"]["total"] = erases - gap
         assert ("at most" in of(document)) == is_filling, gap
+    page["series"]["write_amplification"] = [1.0] * 10
+    page["series"]["host_written_bytes"] = list(range(1, 11))
+    for pattern, is_filling in (("sequential", False), ("uniform", True)):
+        document["study"]["workload"] = {"generator": {"pattern": pattern}}
+        assert ("will rise" in of(document)) == is_filling, pattern
+    document["study"]["workload"]["generator"]["pattern"] = "sequential"
+    page["series"]["write_amplification"] = [*[1.0] * 8, 1.2, 1.2]
+    assert "will rise" in of(document)
     page["precondition"] = steady
     assert "at most" not in of(document)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.report.cautions import STEPS, more
-from ftlkit.report.load import is_overloaded, written_between
+from ftlkit.report.load import fifths, is_overloaded, written_between
 from ftlkit.report.rules import listed
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY
@@ -190,8 +190,15 @@ def even(results: Outcome) -> list[str]:
 
 
 def _is_filling(results: Outcome, run: Run) -> bool:
-    """Whether a run filled erased blocks: more than free and open ones come and go."""
+    """Whether a run filled erased blocks: more than free and open ones come and go.
+
+    Writes in order empty blocks as they fill others, so what they cost by now they cost later.
+    """
     if (prepared := run["precondition"]) is not None and prepared["mode"] == "steady":
+        return False
+    part = fifths(run["series"]["write_amplification"], written_between(run["series"]["host_written_bytes"]))
+    generator = results.document["study"].get("workload", {}).get("generator", {})
+    if generator.get("pattern") == "sequential" and part and part[-1] <= BEYOND * part[0]:
         return False
     geometry = device_of(results.document)["geometry"]
     programmed_bytes = (run["write_amplification"] or 0.0) * run["host_written_bytes"]
