@@ -769,3 +769,23 @@ def test_what_the_preparation_decides_is_told_as_compare_tells_it(whole: Answer)
     finalists[stack] = with_columns(finalists[stack], document=json.dumps(filled))
     (told,) = (sentence for sentence in cautions(Outcome(filled)) if "never touch 70.0" in sentence)
     assert told in again(whole).cautions
+
+
+def test_of_lives_whose_forecasts_overlap_the_one_with_fewer_parts_is_advised(whole: Answer) -> None:
+    query, result = replace(whole.query, goal="life"), whole.result
+    plain, stack = next(iter(result.finalists)), f"{next(iter(result.finalists))}+bet"
+    for measured in (result.finalists, result.last.tried):
+        for name, run in list(measured.items()):
+            measured[name] = with_columns(run, life_bytes=1e11, is_life_measured=False)
+        for name, life, more in ((plain, 1e12, 0), (stack, 1.03e12, 64)):
+            row = measured[plain].rows[0]
+            document = json.loads(row["document"])
+            spares_gone = {"low_bytes": 0.8e12, "high_bytes": 1.1e12, "is_measured": False}
+            spares_gone |= {"written_bytes": life, "years": 1.0, "drive_writes_per_day": 1.0}
+            document["runs"][0]["endurance"] = {"limit": 9, "spares_gone": spares_gone}
+            changed = {"life_bytes": life, "ram_bytes": row["ram_bytes"] + more, "document": json.dumps(document)}
+            measured[name] = replace(with_columns(measured[plain], **changed), stack=name)
+    result.asked_for = [stack, *result.asked_for]
+    advice = answer_of(query, result)
+    assert advice.advised.stack == plain
+    assert said(advice, f"{stack} won the search and ties with it on the held-out part: life 1.03 TB")

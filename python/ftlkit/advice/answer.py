@@ -21,6 +21,7 @@ from ftlkit.advice.choice import (
     halve,
     is_decided_on_held_out_part,
     is_lucky,
+    is_tied_life,
     is_within_noise,
     leading,
     quickest,
@@ -376,9 +377,11 @@ def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool
 
 def _is_tie(query: Query, other: Measured, best: Measured) -> bool:
     """Whether a stack is better by more than nothing with more RAM, but within the noise."""
-    if query.goal in ("ram", "life") or other is best:
+    if query.goal == "ram" or other is best:
         return False
     costs = [measured.point([query.metric]).costs[query.metric] for measured in (best, other)]
+    if query.goal == "life":
+        return ratio(*costs) >= NOTHING and is_tied_life(query, other, best)
     return ratio(*costs) >= NOTHING and is_within_noise(query.metric, other, best)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ftlkit.advice.measure import Measured, Point, distance, front, ratio
+from ftlkit.advice.phrasing import overlaps
 from ftlkit.advice.query import RAM_SLACK, Query
 from ftlkit.advice.search_result import SHARE, Halved, Rung, SearchResult
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -342,7 +343,8 @@ def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measur
     """The stack with the best response of those that live about as long as the best.
 
     About as long is within a factor of `NOTHING`. Of those that respond as well within it, the one
-    with the least RAM. Where of the best only a bound is known, none is known to live as long.
+    with the least RAM; a simpler one that ties takes its place. Where of the best only a bound is
+    known, none is known to live as long.
     """
     if best.mean(query.metric) is None:
         return best
@@ -354,7 +356,29 @@ def quickest(query: Query, best: Measured, others: Sequence[Measured]) -> Measur
         and other.is_behind <= best.is_behind
     ]
     order = by_response(query, level, lambda measured: measured.point(query.metrics))
-    return simplest_first(order, (query.metric, query.response), lambda measured: measured.point(query.metrics))[0]
+    first = simplest_first(order, (query.metric, query.response), lambda measured: measured.point(query.metrics))[0]
+    simpler = [other for other in others if is_tied_life(query, first, other) and _is_simpler(query, other, first)]
+    return min((*simpler, first), key=_parts_and_ram)
+
+
+def is_tied_life(query: Query, longer: Measured, other: Measured) -> bool:
+    """Whether a life is shorter by at most `NEAR`, and forecasts overlap: it may be the longer."""
+    lives = [measured.point([query.metric]).costs.get(query.metric) for measured in (other, longer)]
+    if lives[0] is None or lives[1] is None or not overlaps(other, longer):
+        return False
+    return ratio(lives[0], lives[1]) <= 1 + NEAR
+
+
+def _is_simpler(query: Query, other: Measured, best: Measured) -> bool:
+    """Whether a stack has no more parts and RAM, fewer of one, and responds about as well."""
+    less, more = _parts_and_ram(other), _parts_and_ram(best)
+    responses = [measured.point([query.response]).costs.get(query.response, 0.0) for measured in (other, best)]
+    is_slow = ratio(*responses) > 1 + NEAR or other.is_behind > best.is_behind
+    return less != more and less[0] <= more[0] and less[1] <= more[1] and not is_slow
+
+
+def _parts_and_ram(measured: Measured) -> tuple[int, float]:
+    return measured.stack.count("+"), measured.mean("ram_bytes") or 0.0
 
 
 def by_response(query: Query, level: Sequence[_T], point: Callable[[_T], Point]) -> list[_T]:
