@@ -64,6 +64,17 @@ pub fn size(text: &str) -> Result<u64, String> {
     })
 }
 
+/// Bytes per day: a size, or a size per unit of time: `1TB`, `12MB/s`, `1TB/day`.
+pub fn bytes_per_day(text: &str) -> Result<u64, String> {
+    let Some((bytes, unit)) = text.rsplit_once('/') else { return size(text) };
+    let unit = if unit.trim() == "day" { "d" } else { unit.trim() };
+    let day = DURATIONS[DURATIONS.len() - 1].1;
+    let times = named(&DURATIONS, unit).map(|unit| day / unit);
+    let times =
+        times.ok_or_else(|| format!("unknown unit of time \"{unit}\"; write a rate such as 12MB/s or 1TB/day"))?;
+    size(bytes)?.checked_mul(times).ok_or_else(|| "too large".to_owned())
+}
+
 /// A size that is no whole number of bytes, rounded to the next smaller unit: `12.9GiB` is
 /// `13210MiB`.
 fn in_smaller_units(number: &str, factor: u64) -> Option<String> {
@@ -206,6 +217,24 @@ pub fn choose_from(name: &str, known: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_per_day_are_sizes_or_rates() {
+        for (text, bytes) in [
+            ("200GB", 200_000_000_000),
+            ("12MB/s", 1_036_800_000_000),
+            ("1TB/day", 1_000_000_000_000),
+            ("1TB/d", 1_000_000_000_000),
+            ("1 GiB / h", 24 << 30),
+        ] {
+            assert_eq!(bytes_per_day(text), Ok(bytes), "{text}");
+        }
+        for (text, problem) in
+            [("12MB/week", "unit of time \"week\""), ("12/MB", "\"MB\""), ("9e18/s", "too large"), ("/s", "")]
+        {
+            assert!(bytes_per_day(text).expect_err(text).contains(problem), "{text}");
+        }
+    }
 
     #[test]
     fn everyday_sizes_are_read_exactly() {

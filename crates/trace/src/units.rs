@@ -166,7 +166,8 @@ impl Serialize for Bytes {
     }
 }
 
-struct BytesVisitor;
+/// Bytes as text, read by a function of [`quantity`].
+struct BytesVisitor(fn(&str) -> Result<u64, String>);
 
 impl Visitor<'_> for BytesVisitor {
     type Value = Bytes;
@@ -188,8 +189,19 @@ impl Visitor<'_> for BytesVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
-        parse_bytes("", text).map_err(E::custom)
+        (self.0)(text).map(Bytes).map_err(|problem| E::custom(UnitError::new("", text, problem)))
     }
+}
+
+/// Reads bytes per day that may be absent: a size, or a rate such as `"12MB/s"`.
+pub fn optional_bytes_per_day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
+    struct Daily(Bytes);
+    impl<'de> Deserialize<'de> for Daily {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_any(BytesVisitor(quantity::bytes_per_day)).map(Daily)
+        }
+    }
+    Ok(Option::<Daily>::deserialize(deserializer)?.map(|daily| daily.0))
 }
 
 /// A number with an exponent, `1e6`, which TOML and JSON take for no integer.
@@ -292,7 +304,7 @@ impl Visitor<'_> for ShareVisitor {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BytesVisitor)
+        deserializer.deserialize_any(BytesVisitor(quantity::size))
     }
 }
 

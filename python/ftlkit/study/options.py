@@ -149,8 +149,8 @@ class Options(TraceOptions, total=False):
     daily_writes: Annotated[
         int | str,
         Option(
-            "Bytes written per day, for years of life: 200GB; without it the trace's own rate, and one drive write in "
-            "a closed loop.",
+            "Bytes written per day, for years of life: 200GB, or a rate, 12MB/s; without it the trace's own rate, and "
+            "one drive write in a closed loop.",
             "SIZE",
             DEVICE,
         ),
