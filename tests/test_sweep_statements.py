@@ -12,7 +12,8 @@ import sample
 from conftest import Call
 from ftlkit.report.cautions import CAUTIONS
 from ftlkit.results.columns import COLUMNS
-from ftlkit.sweeps.statements import KINDS, NO_RANKING, statements, summary
+from ftlkit.sweeps.goals import NO_RANKING
+from ftlkit.sweeps.statements import KINDS, statements, summary
 from ftlkit.sweeps.summary import groups
 
 MEAN = COLUMNS["response_mean_ns"]
@@ -108,6 +109,20 @@ def test_a_ranking_by_write_amplification_keeps_overloaded_points() -> None:
     assert "1 point not ranked: overloaded" in statements(rows).headline[0]
     rows[1]["simulated_ns"] = None
     assert "a has the lowest write amplification, 1.50. The next is 2.00 (b)." in statements(rows).headline[0]
+
+
+def test_the_longest_life_leads_and_overload_bars_no_point_from_it() -> None:
+    lives = {"a": 1e12, "b": 3e12, "c": None}
+    rows = [row(label, 1e5, **overloaded(is_overloaded=True)) | {"life_bytes": life} for label, life in lives.items()]
+    (told,) = statements(rows, "life").headline
+    assert "b has the longest life, 3.00 TB. The next is 1.00 TB (a)." in told.replace("\N{NO-BREAK SPACE}", " ")
+    assert "1 point not ranked: without a forecast." in told
+    (told,) = statements(rows[2:], "life").headline
+    assert "no point can be ranked: each is without a forecast" in told
+    (told,) = statements(
+        [row("a", 1e5) | {"write_p99_ns": 2e6}, row("b", 2e5) | {"write_p99_ns": 1e6}], "p99-write"
+    ).headline
+    assert "b has the lowest 99th percentile of writes" in told
 
 
 def test_points_within_the_noise_are_said_to_be() -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 USUAL = 1_000_000
 """Requests of a generated workload that names no number."""
 _LEAST = 3 * FEW_FOR_P99
-"""The least that is served: of these enough for a percentile are held out."""
+"""The fewest requests served: of these enough for a percentile are held out."""
 _WORTH = 0.5
 """Above this share of the usual number, that is served: the probe is no finer."""
 _PROBED, _PROBE_S = 1 << 28, 2.0
@@ -46,7 +46,7 @@ def generated(workload: Json) -> int:
 
 
 def part_of(workload: Json, most_bytes: int) -> int | None:
-    """How many requests of a generated workload come to so many bytes; None if all are fewer."""
+    """The requests of a generated workload within a number of bytes; None if all are fewer."""
     unit = workload.get("generator", {}).get("unit", BS)
     part = max(1, most_bytes // max(1, quantity("size", "bs", str(unit))))
     return part if part < generated(workload) else None

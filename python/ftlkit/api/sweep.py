@@ -95,6 +95,7 @@ def sweep(  # noqa: PLR0913 - as many as there are options
     device: str | None = None,
     vary: str | Sequence[str] = (),
     seeds: int | None = None,
+    goal: str | None = None,
     store: str | Path | None = None,
     on: str = LOCAL,
     threads: int | None = None,
@@ -105,14 +106,15 @@ def sweep(  # noqa: PLR0913 - as many as there are options
 
     `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
     all but `vary` and `seeds`. `ftls` and `device` are names by commas, `vary` values of keys as
-    after `--vary`, `seeds` how many seeds each point is run with. `store` is a result cache;
+    after `--vary`, `seeds` how many seeds each point is run with. `goal` ranks them: mean, p99,
+    p99-read, p99-write, wa or life, the last two without a clock. `store` is a result cache;
     without it nothing is kept. `on` says where points run. The options are those of
     `study.Options`. A point that cannot be run does not end the sweep: it is in `failed`. Ctrl-C
     raises `Interrupted`, whose `finished` holds the points that were done.
     """
     named = [workloads] if isinstance(workloads, (str, Path)) else list(workloads)
     axes = [vary] if isinstance(vary, str) else list(vary)
-    plan = planned([str(workload) for workload in named], ftls, device, options, axes, seeds)
+    plan = planned([str(workload) for workload in named], ftls, device, options, axes, seeds, goal)
     watch = lambda: watcher or Silent()  # noqa: E731 - one for each part of the work
     if store is None:
         with scratch() as folder:
@@ -128,9 +130,11 @@ def planned(
     options: Any,  # noqa: ANN401 - the options that were given
     vary: Sequence[str],
     seeds: int | None,
+    goal: str | None,
 ) -> Plan:
     """The plan of a sweep, checked."""
-    plan = plans.with_more(_plan(workloads, ftls, device, options), [values.parse(axis) for axis in vary], seeds)
+    plan = plans.with_goal(_plan(workloads, ftls, device, options), goal)
+    plan = plans.with_more(plan, [values.parse(axis) for axis in vary], seeds)
     plan.check()
     return plan
 

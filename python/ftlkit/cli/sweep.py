@@ -23,6 +23,7 @@ from ftlkit.report.rules import brief
 from ftlkit.results.store import DEFAULT, files, named
 from ftlkit.study import bare_sizes
 from ftlkit.sweeps.executors import LOCAL
+from ftlkit.sweeps.goals import GOALS, TIMELESS
 from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.plan import Plan
 from ftlkit.sweeps.run import Sweep
@@ -50,6 +51,10 @@ def sweep(
     ] = None,
     vary: options.Vary = None,
     seeds: options.Seeds = None,
+    goal: Annotated[
+        str | None,
+        option(f"Rank by {', '.join(GOALS)}; {' and '.join(TIMELESS)} need no clock. Default: mean.", "GOAL"),
+    ] = None,
     store: options.StoreFolder = DEFAULT,
     on: options.On = LOCAL,
     report: options.Report = None,
@@ -59,7 +64,7 @@ def sweep(
 ) -> None:
     """Run every combination of devices, workloads, FTLs and values; rerun to resume."""
     file = next((Path(name) for name in workloads if name.endswith(".toml")), None)
-    plan = planned(workloads, ftl, device, chosen, vary or [], seeds)
+    plan = planned(workloads, ftl, device, chosen, vary or [], seeds, goal)
     inputs = [file, *plan.traces(), *files(store)]
     check_writable([report, csv], inputs)
     check_pages(report=report)
@@ -95,7 +100,7 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
     if groups_of_rows:
         for line in facts(plan, groups_of_rows):
             console.print(units.typed(line))
-        said = statements(done.rows)
+        said = statements(done.rows, plan.goal)
         (first, cautions, others), left = brief([said.headline[:1], said.cautions, said.headline[1:]])
         for sentence in (*first, *others):
             console.print(sentence)

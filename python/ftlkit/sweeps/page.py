@@ -35,7 +35,7 @@ def page(plan: Plan, done: Sweep) -> str:
         done=done,
         extent=_extent(plan, done),
         missing=_missing(plan, done),
-        said=statements(done.rows),
+        said=statements(done.rows, plan.goal),
         seeds=plan.seeds,
         names=_names(groups_of_rows, keys),
         facts=facts(plan, groups_of_rows),
@@ -72,7 +72,7 @@ def _missing(plan: Plan, done: Sweep) -> str:
 
 def fragment(plan: Plan, done: Sweep) -> str:
     """What the sweep says and its table, for a notebook's cell; no style, no script."""
-    said, metrics = statements(done.rows), shown(done.rows)
+    said, metrics = statements(done.rows, plan.goal), shown(done.rows)
     keys = [axis.key for axis in plan.axes]
     failures = [f"{named(row)} failed ({row['state']}): {row['error']}" for row in done.failed]
     return template("sentences.html.j2").render(

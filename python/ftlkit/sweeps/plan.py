@@ -25,13 +25,13 @@ from ftlkit.own.loading import beside
 from ftlkit.own.references import references
 from ftlkit.study import one_line
 from ftlkit.study.builder import check_seed
-from ftlkit.sweeps import values
+from ftlkit.sweeps import goals, values
 from ftlkit.sweeps.values import Axis
 
 MOST_POINTS = 100_000
 """More would take days on one machine; a slip of the pen asks for billions."""
 
-KEYS = ("devices", "workloads", "seeds", "vary")
+KEYS = ("devices", "workloads", "seeds", "vary", "goal")
 """Keys of the table `[sweep]`."""
 
 UNNAMED = {"device": "default device", "workload": "generated"}
@@ -66,6 +66,8 @@ class Plan:
     axes: list[Axis]
     seeds: int = 1
     """Each point is run with this many seeds, from the study's on."""
+    goal: str | None = None
+    """One of `goals.GOALS` by which points are ranked; None: by their mean response."""
 
     @property
     def title(self) -> str:
@@ -87,6 +89,8 @@ class Plan:
             sweep["vary"] = {axis.key: axis.spelled() for axis in self.axes}
         if self.seeds > 1:
             sweep["seeds"] = self.seeds
+        if self.goal is not None:
+            sweep["goal"] = self.goal
         return made | ({"sweep": sweep} if sweep else {})
 
     def size(self) -> int:
@@ -96,6 +100,7 @@ class Plan:
 
     def check(self) -> None:
         """Refuse keys that nothing takes, and more points than anyone waits for."""
+        goals.check(self.goal)
         if self.seeds < 1:
             raise UserError(f"--seeds {self.seeds}: must be 1 or more.")
         keys = [axis.key for axis in self.axes]
@@ -175,6 +180,7 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
         _named([_workload(name, shared.get("workload", {}), path) for name in workloads], "workload"),
         values.axes(vary),
         seeds,
+        sweep.get("goal"),
     )
 
 
@@ -233,6 +239,13 @@ def _labelled(name: study.WorkloadChoice, document: Json) -> Json:
 def without_clock(plan: Plan) -> Plan:
     """The plan, with a clock only where a layer decides by time, unless the plan says so itself."""
     return replace(plan, study=plan.study | {"run": {"clock": "auto"} | plan.study.get("run", {})})
+
+
+def with_goal(plan: Plan, goal: str | None) -> Plan:
+    """The plan with a goal, if one is given; without a clock where its goal needs none."""
+    plan = replace(plan, goal=goal or plan.goal)
+    goals.check(plan.goal)
+    return plan if plan.goal is None or goals.GOALS[plan.goal].has_time else without_clock(plan)
 
 
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:

@@ -19,23 +19,14 @@ from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import LITTLE, Estimate
 from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.goals import GOALS, Goal
 from ftlkit.sweeps.summary import Group, groups, text
-
-_RANKED_BY = {
-    "response_mean_ns": ("mean response", "overloaded, worn out or without requests"),
-    "write_amplification": ("write amplification", "worn out or without writes"),
-}
-"""What points are ranked by, in words, and those left out: the former where all have a clock."""
 
 NAMED = 3
 """More points than this are counted instead of named."""
 
 KINDS = tuple(dict.fromkeys(rule.id for rule in CAUTIONS if rule.of_many))
 """Kinds of caution of a sweep's points, the gravest first. A stopped sweep says so itself."""
-
-NO_RANKING = ("worn_out", "overloaded")
-"""Cautions that exclude points from the ranking: other requests, or a growing queue."""
-
 
 FEW_SEEDS = 2
 """Of this many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
@@ -62,7 +53,12 @@ class _Point:
     """A group of points that differ in their seeds alone, with what weakens it."""
 
     group: Group
-    metric: Metric
+    goal: Goal
+
+    @property
+    def metric(self) -> Metric:
+        """What it is ranked by."""
+        return COLUMNS[self.goal.metric]
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -78,31 +74,23 @@ class _Point:
     @property
     def is_ranked(self) -> bool:
         """Whether its figure can stand beside others; a queue changes times alone."""
-        barring = NO_RANKING if self.metric.name == "response_mean_ns" else NO_RANKING[:1]
-        return self.cost is not None and not set(self.kinds) & set(barring)
+        return self.cost is not None and not set(self.kinds) & set(self.goal.barring)
 
     @property
     def shown(self) -> str:
         """The same as the table shows it."""
         return text(self.metric, self.cost)
 
-    @property
-    def words(self) -> str:
-        """What it is ranked by, in words."""
-        return _RANKED_BY[self.metric.name][0]
 
-    @property
-    def unranked(self) -> str:
-        """What bars points from the ranking, in words."""
-        return _RANKED_BY[self.metric.name][1]
+def statements(rows: Iterable[Json], goal: str | None = None, *, without: Collection[str] = ()) -> Statements:
+    """What the points of a sweep say together, `without` some kinds of caution.
 
-
-def statements(rows: Iterable[Json], *, without: Collection[str] = ()) -> Statements:
-    """What the points of a sweep say together, `without` some kinds of caution."""
+    They are ranked by a goal of `GOALS`; without one by the mean response, or where a point has no
+    clock by write amplification.
+    """
     found = groups(rows)
     has_clock = all(row.get("simulated_ns", 0) is not None for group in found for row in group.rows)
-    metric = "response_mean_ns" if has_clock else "write_amplification"
-    points = [_Point(group, COLUMNS[metric]) for group in found]
+    points = [_Point(group, GOALS[goal or ("mean" if has_clock else "wa")]) for group in found]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
     headline = [sentence for mine in places for sentence in _headline(mine)]
     return Statements(headline, [*_cautions(points, without), *_few_seeds(points)])
@@ -120,35 +108,36 @@ def _headline(points: list[_Point]) -> list[str]:
     """Who leads on one workload and device."""
     where = f"On {points[0].group.workload} ({points[0].group.device})"
     ranked = [point for point in points if point.is_ranked]
-    if not any(point.cost for point in points):
+    if not any(point.cost for point in points) and not points[0].goal.is_most:
         return []
-    if len(points) == 1:
-        return [f"{where} {points[0].group.name} has a {points[0].words} of {points[0].shown}."]
+    if len(points) == 1 and points[0].cost:
+        return [f"{where} {points[0].group.name} has a {points[0].goal.words} of {points[0].shown}."]
     if not ranked:
-        return [f"{where} no point can be ranked: each is {points[0].unranked}."]
+        return [f"{where} no point can be ranked: each is {points[0].goal.unranked}."]
     left_out = len(points) - len(ranked)
-    aside = f" {several(left_out, 'point')} not ranked: {points[0].unranked}." if left_out else ""
+    aside = f" {several(left_out, 'point')} not ranked: {points[0].goal.unranked}." if left_out else ""
     return [f"{where} {_ranking(ranked)}{aside}{_reservation(ranked)}"]
 
 
 def _ranking(points: list[_Point]) -> str:
     """The best point against the next and the worst."""
     ordered = sorted(points, key=_mean)
-    best, worst = ordered[0], ordered[-1]
+    best, worst, goal = ordered[0], ordered[-1], ordered[0].goal
     level = [point for point in ordered if _is_level(point, best)]
     if len(points) == 1:
-        return f"{best.group.name} is the only point that can be ranked, with a {best.words} of {best.shown}."
+        return f"{best.group.name} is the only point that can be ranked, with a {goal.words} of {best.shown}."
     if len(level) == len(points):
-        return f"all {len(points)} ranked points have the same {best.words}, {best.shown}."
+        return f"all {len(points)} ranked points have the same {goal.words}, {best.shown}."
     others = ordered[len(level) :]
-    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the lowest {best.words}, {best.shown}"
-    tail = f"; the highest is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
+    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the {goal.ends[0]} {goal.words}, {best.shown}"
+    tail = f"; the {goal.ends[1]} is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
     return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
 
 
 def _is_level(point: _Point, best: _Point) -> bool:
     """Whether a point reads like the best one, or differs too little to be told from it."""
-    return point.metric.text(_mean(point)) == best.metric.text(_mean(best)) or _mean(point) < (1 + LITTLE) * _mean(best)
+    mean, least = _mean(point), _mean(best)
+    return point.metric.text(mean) == best.metric.text(least) or mean - least < LITTLE * abs(least)
 
 
 def _doubt(level: list[_Point], other: _Point) -> str:
@@ -156,7 +145,8 @@ def _doubt(level: list[_Point], other: _Point) -> str:
     best, next_ = level[0].cost, other.cost
     if best is None or next_ is None or best.half_width is None or next_.half_width is None:
         return ""
-    return ", within the noise of the seeds" if best.high >= next_.low else ""
+    are_near = best.low <= next_.high if other.goal.is_most else best.high >= next_.low
+    return ", within the noise of the seeds" if are_near else ""
 
 
 def _reservation(points: list[_Point]) -> str:
@@ -168,7 +158,10 @@ def _reservation(points: list[_Point]) -> str:
 
 
 def _mean(point: _Point) -> float:
-    return point.cost.mean if point.cost else float("inf")
+    """The mean of what it is ranked by, the lower the better."""
+    if point.cost is None:
+        return float("inf")
+    return -point.cost.mean if point.goal.is_most else point.cost.mean
 
 
 def _names(points: list[_Point]) -> str:

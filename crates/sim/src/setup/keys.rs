@@ -462,8 +462,8 @@ table! {
         in (1.0..=100_000.0, "must be from 1 to 100000 points of the time series; 200 draw a smooth line");
     /// years for drive writes per day ([endurance](endurance.md)) | 0.01 to 100 | 5
     warranty_years: f64 = 5.0, in (0.01..=100.0, "must be from 0.01 to 100; makers of drives give 3 or 5");
-    /// bytes written per day, for years of life: a size, or a rate such as `"12MB/s"` | 1 kB or more
-    /// | the workload's own; closed loop: one drive write
+    /// bytes written per day, for years of life: a size, or a rate such as `"12MB/s"` | 1 kB or
+    /// more | the workload's own; closed loop: one drive write
     #[serde(deserialize_with = "optional_bytes_per_day")]
     daily_writes: Bytes, in (1000.0.., "must be 1 kB or more; give the writes per day, for example \"200GB\"");
     /// run under the [oracle](#the-oracle-and-the-memory); same event hash, ten times the memory |

@@ -1,0 +1,56 @@
+"""Goals by which the points of a sweep are ranked."""
+
+from dataclasses import dataclass
+
+from ftlkit._native import UserError
+from ftlkit._util.lookup import hint
+
+NO_RANKING = ("worn_out", "overloaded")
+"""Cautions that exclude points from the ranking: other requests, or a growing queue."""
+
+_OF_TIMES = "overloaded, worn out or without requests"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal by which points are ranked."""
+
+    metric: str
+    """The column that decides."""
+    words: str
+    unranked: str = _OF_TIMES
+    """The points left out, in words."""
+    barring: tuple[str, ...] = NO_RANKING
+    """Cautions that leave a point out."""
+    is_most: bool = False
+    """Whether the highest value is the best."""
+
+    @property
+    def has_time(self) -> bool:
+        """Whether it needs a clock."""
+        return self.unranked == _OF_TIMES
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The best and the worst, in words."""
+        return ("longest", "shortest") if self.is_most else ("lowest", "highest")
+
+
+GOALS = {
+    "mean": Goal("response_mean_ns", "mean response"),
+    "p99": Goal("response_p99_ns", "99th percentile of responses"),
+    "p99-read": Goal("read_p99_ns", "99th percentile of reads"),
+    "p99-write": Goal("write_p99_ns", "99th percentile of writes"),
+    "wa": Goal("write_amplification", "write amplification", "worn out or without writes", NO_RANKING[:1]),
+    "life": Goal("life_bytes", "life", "without a forecast", (), is_most=True),
+}
+"""Goals of a sweep by their names."""
+
+TIMELESS = tuple(name for name, goal in GOALS.items() if not goal.has_time)
+"""Those that need no clock."""
+
+
+def check(goal: str | None) -> None:
+    """Refuse what is no goal."""
+    if goal is not None and goal not in GOALS:
+        raise UserError(f"--goal {goal}: there is no such goal.{hint(goal, GOALS)} There are {', '.join(GOALS)}.")
