@@ -68,6 +68,7 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     knee = "Its knee is between 200 and 400: the 99th percentile of reads goes from 200 µs to 400 µs, more than 2"
     assert f"{knee} times the 100 µs at 100, the lowest load." in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
+    assert "and the 99th percentile of reads from 200 µs to 400 µs." in units.typed(dftl), "not of both kinds together"
     assert block == "block was not shown to keep up with any load that was tried."
 
 

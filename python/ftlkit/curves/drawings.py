@@ -191,8 +191,8 @@ _TIMES = {
     "response_mean_ns": "mean",
     "read_p99_ns": "read p99",
     "write_p99_ns": "write p99",
-    "read_p50_ns": "read p50",
     "read_p99_9_ns": "read p99.9",
+    "read_p50_ns": "read p50",
 }
 """Headings of times in the table, the last of which a narrow terminal leaves out."""
 

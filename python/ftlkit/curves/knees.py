@@ -53,7 +53,7 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
         return f"{text}. There it answers in {_mean(last)} on average."
     return (
         f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
-        f"and its 99th percentile from {_p99(first)} to {_p99(last)}."
+        f"and {_p99(first, last)}."
         f"{_knee(kept)}"
     )
 
@@ -140,5 +140,9 @@ def _mean(point: Point) -> str:
     return units.duration(_mean_ns(point))
 
 
-def _p99(point: Point) -> str:
-    return units.duration(point.estimates["response_p99_ns"].mean)
+def _p99(first: Point, last: Point) -> str:
+    """The way of the 99th percentile: of reads, where both kinds have one."""
+    are_mixed = all(name in point.estimates for name in KINDS for point in (first, last))
+    name, whose = next(iter(KINDS.items())) if are_mixed else ("response_p99_ns", "")
+    begins, ends = (units.duration(point.estimates[name].mean) for point in (first, last))
+    return f"{f'the 99th percentile of {whose}' if whose else 'its 99th percentile'} from {begins} to {ends}"
