@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import ftlkit as fk
-from advice import sought, with_columns
+from advice import answer_of, sought, with_columns
 from conftest import LONG
 from ftlkit import study
 from ftlkit._native import UserError
@@ -147,6 +147,25 @@ def test_a_unit_whose_run_collected_nothing_is_said_to_tell_nothing_of_it(qlc: A
             trial.told[stack] = replace(run, rows=[{**run.rows[0], "erases": 9 if trial.is_own else 0}])
     told = sentences(qlc.query, replace(qlc.result, units=trials), qlc.advised.measured)
     assert sum("No block was erased in that run" in sentence for sentence in told) >= 2
+    assert not any("for this goal" in sentence for sentence in told), "what collected nothing is not better"
+    assert (
+        typed(told[-1])
+        == "With units of 4 KiB, 8 KiB, 32 KiB and 64 KiB no block was erased, so none of them is called best."
+    )
+
+
+def test_the_advice_names_a_unit_that_is_better_with_it(qlc: Answer) -> None:
+    mine = qlc.advised.measured
+    for factor, words in ((0.9, "are better"), (0.97, "are a little better"), (1.0, "do as well with less RAM")):
+        changed = {"response_mean_ns": factor * (mine.mean("response_mean_ns") or 0), "ram_bytes": 1 << 20, "erases": 9}
+        trials = [
+            trial if trial.is_own else replace(trial, told={mine.stack: with_columns(mine, **changed)})
+            for trial in qlc.result.units
+        ]
+        first, *others = map(typed, answer_of(qlc.query, replace(qlc.result, units=trials)).sentences)
+        said = rf"; units of (\d+) KiB {words} \(--set device.mapping_unit=\1KiB\): {re.escape(mine.stack)}, mean "
+        assert re.search(said, first), first
+        assert any(f"KiB {words} for this goal" in sentence for sentence in others)
 
 
 def filled(device: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - options of a study

@@ -308,7 +308,7 @@ def _advice(
         than = f", {compared}{'' if aside else f', which needs {needs}'}"
         first += than if compared else f"; {REFERENCE} {its}needs {needs}"
         first += _mean_beside(query, best, reference)
-    return [f"{first}."]
+    return [f"{first}{unit_answer.headline(query, result)}."]
 
 
 def _mean_beside(query: Query, best: Measured, reference: Measured) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import NEAR, ranked
+from ftlkit.advice.choice import NEAR, NOTHING, ranked
 from ftlkit.advice.conditions import caches_all
-from ftlkit.advice.mapping_units import best_first, is_within
+from ftlkit.advice.mapping_units import is_within
 from ftlkit.advice.measure import Measured, ratio
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
@@ -64,14 +64,22 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
         *_own(result, own, advised),
         *(_other(query, own, trial, advised) for trial in neighbours),
         *_verdict(query, result, own),
+        *_not_compared(result),
         *_left_out(others, advised),
     ]
 
 
 def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:
     """The best stack with the best unit for the goal, of those that were measured."""
-    runs = [(trial, measured) for trial in result.units for measured in trial.told.values()]
-    return _first(query, [(trial, measured) for trial, measured in runs if is_within(query, measured)])
+    return _first(query, [pair for pair in _comparable(result) if is_within(query, pair[1])])
+
+
+def _comparable(result: SearchResult) -> list[tuple[UnitTrial, Measured]]:
+    """The runs with units but those that collected nothing where the device's own unit did."""
+    mine = next((run for trial in result.units if trial.is_own for run in _runs(trial)), None)
+    return [
+        (trial, run) for trial in result.units for run in _runs(trial) if mine is not None and not _unerased(run, mine)
+    ]
 
 
 def _first(query: Query, runs: Iterable[tuple[UnitTrial, Measured]]) -> tuple[UnitTrial, Measured] | None:
@@ -136,8 +144,9 @@ def _cost(metric: str, measured: Measured, beside: Measured, own: str) -> str:
 
 def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
     """Which unit is best for the goal within the RAM that was asked for."""
-    best, measured_units = _best(query, result), [trial for trial in result.units if any(_runs(trial))]
-    if best is None or len(measured_units) < 2:
+    best, comparable = _best(query, result), _comparable(result)
+    sizes = list(dict.fromkeys(trial.unit_bytes for trial, _ in comparable))
+    if best is None or len(sizes) < 2:
         return []
     trial, measured = best
     within = "" if query.ram_bytes is None else f" within {units.size(query.ram_bytes)}"
@@ -145,29 +154,56 @@ def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
     ram = units.size(measured.mean("ram_bytes"))
     mine = next(iter(_runs(own)))
     if trial.is_own:
-        others = [other for other in result.units if not other.is_own]
-        rivals = [(other, other.told[stack]) for other in others for stack in best_first(query, other.told)[:1]]
-        names = _listed(units.size(other.unit_bytes) for other in measured_units)
+        rivals = [(other, run) for other, run in comparable if not other.is_own and is_within(query, run)]
+        names = _listed(map(units.size, sizes))
         next_best = _nearest(query, _first(query, rivals))
         return [f"Of units of {names} those of the device are best for this goal{within}{next_best}."]
     compared = phrasing.against(query.metric, measured, mine, f"{mine.stack} with {units.size(own.unit_bytes)}")
-    key = f"--set device.mapping_unit={plain(f'{trial.unit_bytes}B')}"
     return [
         (
-            f"Units of {units.size(trial.unit_bytes)} are {_by(query, mine, measured)}better for this goal{within}: "
-            f"{measured.stack} has {told} "
-            f"with {ram} of RAM{compared and f', {compared}'}. The figures that are told chose among the units. To "
-            f"search with these: {key}.{_unerased(measured, mine)}"
+            f"Units of {units.size(trial.unit_bytes)} {_better(query, mine, measured)} for this goal{within}: "
+            f"{measured.stack} has {told} with {ram} of RAM{compared and f', {compared}'}. The figures that are told "
+            f"chose among the units. To search with these: {_key(trial)}."
         )
     ]
 
 
-def _by(query: Query, mine: Measured, measured: Measured) -> str:
-    """That a lead is small, where it is."""
-    costs = [each.point([query.metric]).costs.get(query.metric) for each in (mine, measured)]
-    if query.goal == "ram" or None in costs:
+def _not_compared(result: SearchResult) -> list[str]:
+    """The units whose runs collected nothing, so that none is called best."""
+    known = {trial.unit_bytes for trial, _ in _comparable(result)}
+    new = sorted(trial.unit_bytes for trial in result.units if any(_runs(trial)) and trial.unit_bytes not in known)
+    sizes = _listed(map(units.size, new)) if new else ""
+    return [f"With units of {sizes} no block was erased, so none of them is called best."] if new else []
+
+
+def headline(query: Query, result: SearchResult) -> str:
+    """What follows the advice in its sentence, where another unit is better: which, and how."""
+    best = _best(query, result)
+    if best is None or best[0].is_own:
         return ""
-    return "a little " if ratio(*(cost or 0.0 for cost in costs)) <= 1 + NEAR else ""
+    trial, measured = best
+    mine = next(run for other in result.units if other.is_own for run in _runs(other))
+    told = f"{phrasing.named(query.metric)} {phrasing.text(query.metric, measured)}"
+    return (
+        f"; units of {units.size(trial.unit_bytes)} {_better(query, mine, measured)} ({_key(trial)}): "
+        f"{measured.stack}, {told} with {units.size(measured.mean('ram_bytes'))} of RAM"
+    )
+
+
+def _key(trial: UnitTrial) -> str:
+    """The option that sets a unit."""
+    return f"--set device.mapping_unit={plain(f'{trial.unit_bytes}B')}"
+
+
+def _better(query: Query, mine: Measured, measured: Measured) -> str:
+    """How much better a stack with another unit is, as a predicate."""
+    costs = [each.point([query.metric]).costs.get(query.metric) for each in (mine, measured)]
+    is_less = (measured.mean("ram_bytes") or 0.0) < (mine.mean("ram_bytes") or 0.0)
+    if query.goal == "ram" or costs[0] is None or costs[1] is None:
+        return "do with less RAM" if query.goal == "ram" and is_less else "are better"
+    if ratio(costs[0], costs[1]) < NOTHING:
+        return "do as well with less RAM" if is_less else "do as well"
+    return "are a little better" if ratio(costs[0], costs[1]) <= 1 + NEAR else "are better"
 
 
 def _nearest(query: Query, best: tuple[UnitTrial, Measured] | None) -> str:
