@@ -15,7 +15,7 @@ from ftlkit._util.units import typed
 from ftlkit.advice import fitting
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.preparing import Preparing
-from ftlkit.advice.query import Query
+from ftlkit.advice.query import Query, question
 from ftlkit.advice.run import _device, _look_over, search_stacks
 from ftlkit.advice.search import Search
 from ftlkit.results.store import Store
@@ -109,3 +109,28 @@ def test_of_many_large_requests_a_part_is_looked_over() -> None:
     total = info["statistics"]["total"]
     assert info["requests"] == total["writes"] + total["flushes"] == 1_000_000
     assert abs(total["writes"] - total["flushes"]) <= 1_000
+
+
+STUDIES = {
+    '[device]\npreset = "slc-small"\n[workload]\npreset = "fin1"\nrequests = 300\n[run]\nverify = true\n': (
+        "ftlkit advise fin1 --device slc-small --requests 300"
+    ),
+    'seed = 4\n[workload]\ntrace = "my.csv"\naddresses = "dense"\n': (
+        "ftlkit advise {folder}/my.csv --seed 4 --set workload.addresses=dense"
+    ),
+    '[workload.generator]\npattern = "uniform"\nrequests = 900\nspan = "1MiB"\n': (
+        "ftlkit trace generate {folder}/s.toml s.parquet && ftlkit advise s.parquet"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", STUDIES, ids=["preset", "trace", "generator"])
+def test_a_study_is_refused_with_the_command_for_its_workload(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'{text}[[ftl]]\nname = "page"\n')
+    with pytest.raises(UserError) as raised:
+        question(str(path), Options())
+    assert str(raised.value).endswith(f"Try: {STUDIES[text].format(folder=tmp_path)}")
+    path.write_text("[sweep]\n")
+    with pytest.raises(UserError, match="is no workload: give a trace"):
+        question(str(path), Options())

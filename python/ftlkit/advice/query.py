@@ -9,6 +9,7 @@ from ftlkit._native import UserError
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import hint
 from ftlkit._util.sizes import quantity
+from ftlkit.advice.study_file import refuse
 from ftlkit.api import catalogue
 from ftlkit.own.loading import resolved
 from ftlkit.own.references import references
@@ -226,6 +227,7 @@ def question(  # noqa: PLR0913 - as many as there are options
     RAM is in bytes or text such as 256KiB, the budget in seconds or text such as 5min; it has a
     default if no trials are given. `prefix` stands before the name of an option in an error.
     """
+    refuse(workload)
     if isinstance(budget, (int, float)):
         budget = f"{budget:f}s"
     elif budget is None and trials is None:

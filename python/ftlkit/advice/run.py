@@ -63,11 +63,11 @@ def answered(
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
-    unknown, asked = [], query
+    unknown, served, asked = [], [], query
     by_amplification = "So this is by write amplification, by which lives differ where wear is even."
     try:
         query = fitted(query, lambda: _device(query, query.document(), watch, clock.ends_s), Local(threads).checks)
-        unknown += [] if query is asked else [told(query)]
+        served = [] if query is asked else [told(query)]
         try:
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
         except NoLifeError as error:
@@ -77,7 +77,7 @@ def answered(
             result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
     except TooShortError as error:
         tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
-        query = replace(query, options={**query.options, "requests": _few(query)})
+        query, served = replace(query, options={**query.options, "requests": _few(query)}), []
         result = _one_stack(query, result_store, Local(threads))
         if (only := answer(query, result)) is None:
             raise
@@ -89,7 +89,7 @@ def answered(
             unknown.append(f"--goal life: that erases too little for a forecast. {by_amplification}")
             query = replace(query, goal="wa")
     if (advised := answer(query, result)) is not None:
-        return replace(advised, sentences=[*advised.sentences, *unknown])
+        return replace(advised, sentences=[*advised.sentences, *unknown, *served])
     if result.interrupted:
         raise Interrupted(None)
     if clock.is_running and clock.left_s <= 0:
