@@ -12,7 +12,7 @@ from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.progress import Silent
 from ftlkit._util.units import typed
-from ftlkit.advice import fitting
+from ftlkit.advice import fitting, preparing
 from ftlkit.advice.clock import Clock
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query, question
@@ -134,3 +134,19 @@ def test_a_study_is_refused_with_the_command_for_its_workload(text: str, tmp_pat
     path.write_text("[sweep]\n")
     with pytest.raises(UserError, match="is no workload: give a trace"):
         question(str(path), Options())
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("dwpd", "life"), ("WAF", "wa"), ("latency", "mean"), ("lif", "life")])
+def test_another_name_for_a_goal_is_told_with_the_goal(typed: str, meant: str) -> None:
+    with pytest.raises(UserError, match=f"--goal {typed}: there is no such goal. Did you mean {meant}?"):
+        question("zipf", Options(), goal=typed)
+
+
+def test_the_first_and_the_last_estimate_of_a_budget_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((5.0, 9.0))
+    monkeypatch.setattr(preparing, "_filled_s", lambda _: next(times))
+    query = Query("zipf", "7450", budget_s=60.0)
+    device = _device(query, query.document(), Silent, None) | {"label": "filled by no other test"}
+    first, last = Preparing(device, {}, query, 2).missing(), Preparing(device, {"requests": 1}, query, 2).advice(60.0)
+    assert first is not None
+    assert re.findall(r"--budget \d+min", first) == re.findall(r"--budget \d+min", last[1]) != []

@@ -63,6 +63,7 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
             "ftlkit compare fin1 --capacity 64MIB --ftl dftl:cmt=4KiB",
         ),
         ("compare randwrite --in-use 80", "ftlkit compare randwrite --in-use 80%"),
+        ("advise randrw --write-share 30", "ftlkit advise randrw --write-share 30%"),
         ("compare randwrite --reprt", "ftlkit compare randwrite --report FILE.html"),
         ("compare randwrite --reprt p.html", "ftlkit compare randwrite --report p.html"),
         ("compare fin1 --verfy --ftl page", "ftlkit compare fin1 --verify --ftl page"),
@@ -87,6 +88,19 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
 def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call: Call) -> None:
     result = call(*typed.split(), exits=2)
     assert result.stderr.splitlines()[-1] == f"Try: {meant}"
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--spare", "It is a key of the study: --set device.spare=VALUE"),
+        ("--mapping-unit", "It is a key of the study: --set device.mapping_unit=VALUE"),
+        ("--op", "Of over-provisioning OP the spare is OP / (1 + OP): --set device.spare=SHARE"),
+    ],
+)
+def test_a_key_typed_as_an_option_is_told_with_set(flag: str, said: str, call: Call) -> None:
+    stderr = " ".join(call("advise", "zipf", flag, "7%", exits=2).stderr.split())
+    assert f"No such option: {flag}. {said}" in stderr
 
 
 def test_an_option_of_other_commands_is_not_taken_for_another(call: Call) -> None:

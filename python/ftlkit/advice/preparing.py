@@ -9,7 +9,7 @@ import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 from ftlkit import _native, study
 from ftlkit._native import UserError
@@ -64,7 +64,8 @@ class Preparing:
             f"Each run first fills the device{when}: {pages:,} pages, which takes {about} "
             f"{units.typed(duration(fill_s))} with {REFERENCE} here, by a fill of a part of its blocks."
         )
-        enough_s = max(2 * budget_s, self._enough_s(fill_s))
+        enough_s = self._enough_s(fill_s)
+        enough_s = enough_s if enough_s > budget_s else 2 * budget_s
         return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}"
 
     def missing(self) -> str | None:
@@ -88,24 +89,13 @@ class Preparing:
         """How the device is prepared, as asked."""
         return str(self.query.document().get("run", {}).get("precondition", "auto"))
 
-    @cached_property
+    @property
     def _fill_s(self) -> tuple[float, bool]:
         """How long filling the device takes by the reference, and whether that is the least.
 
         0 if it is not filled, or where no part of it is a device.
         """
-        if self._mode() == "none":
-            return 0.0, False
-        blocks = self.device["blocks_per_plane"]
-        for share in (1,) if "slice" in self.device else SHARES:
-            some = max(1, blocks // share)
-            with suppress(UserError):
-                try:
-                    part = self.device if share == 1 else with_blocks(self.device, some)
-                    return _filled_s(part) * blocks / some, False
-                except TimeIsUp:
-                    return PATIENCE_S * blocks / some, True
-        return 0.0, False
+        return (0.0, False) if self._mode() == "none" else _fills_s(json.dumps(self.device))
 
     def _dense(self) -> str:
         """A device for what the workload touches, where its span is much wider."""
@@ -122,6 +112,22 @@ class Preparing:
             f", or --addresses dense: the workload touches {units.typed(units.size(touched))}, and the answer is then "
             "of so small a device, with its RAM and its life"
         )
+
+
+@lru_cache(maxsize=64)
+def _fills_s(text: str) -> tuple[float, bool]:
+    """How long filling a device takes, measured once: what is told of it first and last agrees."""
+    device = json.loads(text)
+    blocks = device["blocks_per_plane"]
+    for share in (1,) if "slice" in device else SHARES:
+        some = max(1, blocks // share)
+        with suppress(UserError):
+            try:
+                part = device if share == 1 else with_blocks(device, some)
+                return _filled_s(part) * blocks / some, False
+            except TimeIsUp:
+                return PATIENCE_S * blocks / some, True
+    return 0.0, False
 
 
 def _filled_s(device: Json) -> float:

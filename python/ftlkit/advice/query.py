@@ -59,6 +59,12 @@ GOALS = {
     "ram": Goal("response_mean_ns", "the least RAM with a mean response time at most 10 % above the best one found"),
 }
 
+_MEANT = dict.fromkeys(("dwpd", "tbw", "endurance", "lifetime", "years", "wear"), "life")
+_MEANT |= dict.fromkeys(("waf", "write_amplification", "gc"), "wa")
+_MEANT |= dict.fromkeys(("latency", "response", "speed", "iops", "throughput"), "mean")
+_MEANT |= dict.fromkeys(("tail", "p95", "p999", "max"), "p99") | {"cost": "ram", "memory": "ram", "dram": "ram"}
+"""Other names for the goals: a life comes with its years and DWPD."""
+
 CLOCKLESS = ("wa", "life")
 """Goals that need no time."""
 
@@ -133,7 +139,8 @@ class Query:
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
         if self.goal not in GOALS:
-            near = hint(self.goal, GOALS)
+            meant = _MEANT.get(self.goal.casefold())
+            near = f" Did you mean {meant}?" if meant else hint(self.goal, GOALS)
             raise UserError(f"--goal {self.goal}: there is no such goal.{near} There are {', '.join(GOALS)}.")
         if self.trials is not None and not 1 <= self.trials <= TRIALS:
             raise UserError(f"--trials {self.trials}: must be from 1 to {TRIALS:,}.")

@@ -63,18 +63,18 @@ def answered(
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
     result_store.tidy()
-    unknown, served, asked = [], [], query
+    unknown, served, asked, once = [], [], query, _once(tell)
     by_amplification = "So this is by write amplification, by which lives differ where wear is even."
     try:
         query = fitted(query, lambda: _device(query, query.document(), watch, clock.ends_s), Local(threads).checks)
         served = [] if query is asked else [told(query)]
         try:
-            result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+            result = search_stacks(query, result_store, Local(threads), watch, once, clock)
         except NoLifeError as error:
             unknown.append(f"{error} {by_amplification}")
             query = replace(query, goal="wa")
             tell(unknown[-1])
-            result = search_stacks(query, result_store, Local(threads), watch, tell, clock)
+            result = search_stacks(query, result_store, Local(threads), watch, once, clock)
     except TooShortError as error:
         tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
         query, served = replace(query, options={**query.options, "requests": _few(query)}), []
@@ -97,6 +97,18 @@ def answered(
     raise UserError(
         f"no stack that was tried meets --goal {query.goal} within the limits. Give more time, or another goal."
     )
+
+
+def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """One that tells each sentence once, though a question is searched again for another goal."""
+    heard: set[str] = set()
+
+    def once(text: str) -> None:
+        if text not in heard:
+            tell(text)
+        heard.add(text)
+
+    return once
 
 
 def _few(query: Query) -> int:

@@ -30,6 +30,7 @@ from ftlkit._util import units
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.outputs import STANDARD_OUTPUT, write
 from ftlkit.cli.everyday import Typed, corrected, in_one_pattern, joined, near, refuse_empty
+from ftlkit.study.keys import SECTION_OF
 
 if TYPE_CHECKING:
     from rich.segment import Segment
@@ -193,7 +194,13 @@ def _no_option(error: Any) -> str:  # noqa: ANN401 - its class differs by versio
     root = error.ctx.find_root().command
     if having := [path for path, flags in _flags(root, "") if error.option_name in flags]:
         return f"{message} here. Commands that have it: {', '.join(having)}"
-    own = near(error.option_name, [flag for _, flags in _flags(error.ctx.command, "") for flag in flags])
+    flags = [flag for _, flags in _flags(error.ctx.command, "") for flag in flags]
+    key = error.option_name.lstrip("-").replace("-", "_")
+    if key == "op" and "--set" in flags:
+        return f"{message}. Of over-provisioning OP the spare is OP / (1 + OP): --set device.spare=SHARE"
+    if key in SECTION_OF and "--set" in flags:
+        return f"{message}. It is a key of the study: --set {SECTION_OF[key]}.{key}=VALUE"
+    own = near(error.option_name, flags)
     return f"{message} (Possible options: {', '.join(own)})" if own else message
 
 

@@ -146,6 +146,7 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         _refuse(options, ("write_share",), f"a {name} only writes")
     unit = _size("bs", options.get("bs", BS))
     writes = options.get("write_share", write_share)
+    _refuse_percent(writes)
     generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS}
     if "theta" in options:
         generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
@@ -161,6 +162,15 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         {"precondition": "steady" if random_writes else "fill"},
         _span(options),
     )
+
+
+def _refuse_percent(write_share: object) -> None:
+    """Raise a `UserError` for a share of writes such as 30."""
+    number = str(write_share)
+    if number.replace(".", "", 1).isdecimal() and 1 < float(number) <= 100:
+        raise UserError(
+            f"--write-share {number}: must be 0 to 1. Did you mean {number}%? That is {float(number) / 100:g}."
+        )
 
 
 def refuse(options: Mapping[str, Any]) -> None:
