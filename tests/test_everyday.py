@@ -334,7 +334,8 @@ def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
     assert (generator["unit"], generator["span"], generator["flush_every"]) == (4096, 32 << 20, 8)
     assert generator["pattern"] == "permutation", "fio keeps a map of what it has visited"
     assert made["host"] == {"loop": "closed", "queue_depth": 32}
-    for name, part in ((str(path), r"2 jobs \(mix, other\)"), (f"{path}:none", "has no job none")):
+    two = rf"2 jobs \(mix, other\): name one. Did you mean {path}:mix\?$"
+    for name, part in ((str(path), two), (f"{path}:none", "has no job none")):
         with pytest.raises(UserError, match=part):
             built(name)
 

@@ -77,8 +77,8 @@ def load(name: str) -> Job:
     if chosen and chosen not in jobs:
         raise UserError(f"{path} has no job {chosen}. It has {', '.join(jobs) or 'none'}.")
     if not chosen and len(jobs) != 1:
-        which = f"{len(jobs)} jobs ({', '.join(jobs)}): name one, such as {path}:{jobs[0]}" if jobs else "no job"
-        raise UserError(f"{path} has {which}.")
+        which = f"{len(jobs)} jobs ({', '.join(jobs)}): name one. Did you mean {path}:{jobs[0]}?" if jobs else "no job."
+        raise UserError(f"{path} has {which}")
     return _Reading(str(path), dict(reader[chosen or jobs[0]])).job()
 
 
