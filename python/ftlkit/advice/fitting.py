@@ -31,6 +31,8 @@ USUAL = 1_000_000
 """Requests of a generated workload that names no number."""
 _LEAST = 3 * FEW_FOR_P99
 """The fewest requests served: of these enough for a percentile are held out."""
+_STEPS = (1, 2, 5)
+"""First digits of a number of requests that is chosen."""
 _WORTH = 0.5
 """Above this share of the usual number, that is served: the probe is no finer."""
 _PROBED, _PROBE_S = 1 << 28, 2.0
@@ -75,11 +77,13 @@ def fitted(query: Query, device: Callable[[], Json], checks: int) -> Query:
     except UserError:
         return query  # Another stack may fit the device, and the search says why this one does not.
     searched_s = TRYING * query.budget_s * checks / ENOUGH
-    most = searched_s * SEARCHED[1] / SEARCHED[0] * part / probed_s
+    most = max(_LEAST, searched_s * SEARCHED[1] / SEARCHED[0] * part / max(probed_s, 1e-6))
     if most >= _WORTH * USUAL:
         return query
-    digit = 10 ** math.floor(math.log10(max(_LEAST, most)) - 1)
-    return replace(query, options={**query.options, "requests": int(max(_LEAST, most) // digit * digit)})
+    power = 10 ** math.floor(math.log10(most))
+    # Coarse steps, so that the question asked again finds its runs in the store.
+    requests = max(_LEAST, *(step * power for step in _STEPS if step * power <= most))
+    return replace(query, options={**query.options, "requests": requests})
 
 
 def told(query: Query) -> str:
