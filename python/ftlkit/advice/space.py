@@ -124,7 +124,8 @@ class Space:
         for head in sorted(newest, key=lambda head: head.text.partition(":")[0] not in PROBES.values()):
             family = self.family(head.text)
             place = order.index(family) if family in order else len(order)
-            ranks[head.text] = (turns.setdefault(family, 0), place)
+            # The reference has run, and blocks that are mapped as a whole seldom win.
+            ranks[head.text] = (turns.setdefault(family, 0 if family in order else 2), place)
             turns[family] += 1
         return sorted(heads, key=lambda head: ranks[head.text])
 
