@@ -127,7 +127,7 @@ def test_dftl_is_judged_without_batches_and_stands_beside_with_them(name: str) -
 
 
 def test_waftl_and_dftl_write_their_maps_alike_wherever_a_claim_compares_them() -> None:
-    """Batches on one side alone made WAFTL 38 instead of 28 % faster on Fin1."""
+    """Batches of DFTL alone put WAFTL 18 % above it on DevDiv, not 20 % below."""
     plan = reproduce.load(ROOT / "studies" / "waftl.toml")
     variants = {sweep.id: {variant.label: variant.ftl for variant in sweep.variants} for sweep in plan.sweeps}
     compared = set()
@@ -138,11 +138,10 @@ def test_waftl_and_dftl_write_their_maps_alike_wherever_a_claim_compares_them() 
         named = [claim.measure[key] for key in ("of", "against", "rising") if key in claim.measure]
         ftls = [of_sweep[label] for value in named for label in (value if isinstance(value, list) else [value])]
         rules = {ftl.get("batch_update", "true") for ftl in ftls if ftl["name"] in ("dftl", "waftl")}
-        # One of the study's own questions does not compare like with like.
-        if {"dftl", "waftl"} <= {ftl["name"] for ftl in ftls} and claim.measure["sweep"] != "not cached":
+        if {"dftl", "waftl"} <= {ftl["name"] for ftl in ftls}:
             compared.add(claim.measure["sweep"])
             assert rules == {"false"}, claim.id
-    assert compared == {"one entry", "equal ram", "recorded", "streams"}
+    assert compared == {"pricing", "equal ram", "recorded", "streams"}
 
 
 def test_adapt_is_judged_on_windows_of_hm_0_at_the_addresses_that_they_were_recorded_at() -> None:
@@ -331,14 +330,10 @@ NO_CONTROL = {
         "streams, collected",
     ],
     "waftl": [
-        "W1, WAFTL",
-        "W1, DFTL",
         "W7, page is best",
         "W7, page is best, streams",
-        "W7, below FAST, one after another",
-        "W10, best, one resource",
-        "table I, performance",
         "table I, collection",
+        "table I, performance",
     ],
 }
 """Claims that hold without a control: a new one wants a knock-out, or its place here."""

@@ -39,10 +39,14 @@ def without(judgement: reproduce.Judgement) -> str:
 
 
 def over(judgement: reproduce.Judgement) -> str:
-    """The constant that is not printed, and the means over its range."""
-    ranges = ([at for at in row.over if at.values] for row in judgement.rows if row.over)
-    shown = [", ".join(f"{at.label.rpartition(' ')[2]}: {at.shown(at.value)}" for at in at_each) for at_each in ranges]
-    return f"{judgement.claim.unprinted['key']} {'; '.join(shown)}" if shown else ""
+    """The constant that is not printed, and the means of all rows at each value but the claim's."""
+    at_value: dict[str, list[tuple[Row, Row]]] = {}
+    for row in judgement.rows:
+        for at in (at for at in row.over if at.values):
+            at_value.setdefault(at.label.rpartition(" ")[2], []).append((row, at))
+    others = {value: pairs for value, pairs in at_value.items() if any(row.values != at.values for row, at in pairs)}
+    shown = [f"{value}: {figures([at for _, at in pairs])}" for value, pairs in others.items()]
+    return f"{judgement.claim.unprinted['key']} {', '.join(shown)}" if shown else ""
 
 
 def printed(text: str) -> str:
