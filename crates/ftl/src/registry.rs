@@ -41,6 +41,7 @@ use crate::schemes::page::{self, Page};
 use crate::schemes::rftl::Rftl;
 use crate::schemes::sast::Sast;
 use crate::schemes::superblock::Superblock;
+use crate::schemes::tpftl::Tpftl;
 use crate::schemes::treeftl::TreeCache;
 use crate::schemes::waftl::Waftl;
 use crate::stack::{Part, Stack};
@@ -373,6 +374,7 @@ schemes![
     LogBuffer<Adapt>,
     DemandPaged<Dftl>,
     DemandPaged<Cdftl>,
+    DemandPaged<Tpftl>,
     DemandPaged<Rftl>,
     Bdb,
     Waftl,

@@ -153,6 +153,9 @@ TITLES = {
         "Q. Wang et al., Separating data via block invalidation time inference for write amplification reduction "
         "in log-structured storage, FAST 2022"
     ),
+    "Zhou 2015": (
+        "Y. Zhou et al., An efficient page-level FTL to optimize address translation in flash memory, EuroSys 2015"
+    ),
 }
 """What is cited: its short name and its title."""
 

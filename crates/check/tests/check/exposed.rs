@@ -12,7 +12,7 @@ use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts
 const SEED: u64 = 20_261;
 
 /// Mappings that fill blocks up, each perhaps with what changes where pages go.
-const STACKS: [&str; 12] = [
+const STACKS: [&str; 13] = [
     "page",
     "page:checkpoint=summaries",
     "page:streams=hints",
@@ -20,6 +20,7 @@ const STACKS: [&str; 12] = [
     "page+static:threshold=2+lru:ram=2KiB",
     "dftl",
     "cdftl",
+    "tpftl",
     "rftl",
     "treeftl",
     "aps",

@@ -18,5 +18,6 @@ pub mod page;
 pub mod rftl;
 pub mod sast;
 pub mod superblock;
+pub mod tpftl;
 pub mod treeftl;
 pub mod waftl;

@@ -201,6 +201,7 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
 
 impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     fn read(&mut self, flash: &mut FlashPort<D>, request: &Request, out: &mut [D::Data]) -> Result<(), FtlError> {
+        self.cache.announce(request);
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             out[i] = self.read_page(flash, lpn)?;
             Ok(())
@@ -208,6 +209,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     }
 
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError> {
+        self.cache.announce(request);
         flash.in_parallel(request.lpns(), |flash, (i, lpn)| {
             let stream = self.classes.as_mut().map_or(HOST, |classes| classes.write_stream(request, lpn, &self.space));
             self.write_page(flash, stream, (lpn, request.hint), &data[i], |scheme, flash| {
@@ -219,6 +221,7 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
     }
 
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
+        self.cache.announce(request);
         flash.in_parallel(request.lpns(), |flash, (_, lpn)| self.trim_page(flash, lpn))
     }
 

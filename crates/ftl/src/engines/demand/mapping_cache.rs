@@ -24,7 +24,7 @@ pub const CMT: Parameter = Parameter {
 };
 
 /// Whether a changed entry that leaves takes others along.
-const BATCH_UPDATE: Parameter = Parameter {
+pub const BATCH_UPDATE: Parameter = Parameter {
     name: "batch_update",
     kind: Kind::Choice { of: &["true", "false"] },
     default: "true",

@@ -10,6 +10,7 @@ use flash::Lpn;
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
+use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::translation::CopyChoice;
@@ -136,6 +137,9 @@ pub trait DemandScheme {
 pub trait MapCache {
     /// The place of a cached entry, good until another one is brought in.
     type Slot: Copy;
+
+    /// A request begins, whose pages are looked up one after the other.
+    fn announce(&mut self, _request: &Request) {}
 
     /// Finds an entry without using it.
     fn find(&self, lpn: Lpn) -> Option<Self::Slot>;

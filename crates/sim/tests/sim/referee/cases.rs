@@ -86,7 +86,7 @@ fn stack(draw: &mut Draw) -> Stack {
     let misses = draw.one_of(&["wait", "background"]);
     let copies = draw.one_of(&["first_done", "idle_channel"]);
     let placement = draw.one_of(&["striped", "single"]);
-    let text = match draw.below(8) {
+    let text = match draw.below(9) {
         0 => format!("page:gc_idle={idle}"),
         1 => format!("dftl:cmt={cmt}:gc_idle={idle}:ram_read_delay={delay}:write_misses={misses}"),
         2 => format!("cdftl:cmt={cmt}:ctp=1KiB:write_misses={misses}"),
@@ -98,7 +98,8 @@ fn stack(draw: &mut Draw) -> Stack {
             draw.one_of(&["static", "dynamic"])
         ),
         5 => format!("bdb:cmt={cmt}:register_read_delay={delay}:register_write_delay={delay}"),
-        6 => format!("fast:log_space={}%", draw.between(5, 15)),
+        6 => format!("tpftl:cmt={cmt}:write_misses={misses}"),
+        7 => format!("fast:log_space={}%", draw.between(5, 15)),
         _ => format!("dftl:cmt={cmt}:placement={placement}:gc_idle={idle}"),
     };
     text.parse().expect("a stack")
