@@ -29,6 +29,9 @@ pub struct WrittenPage {
     /// Time since the host last wrote it; none if it never has. Of what was written before a power
     /// cut, it counts all programs up to the cut.
     pub age: Option<u64>,
+    /// Time until the host writes or trims it again, for a classifier that
+    /// [needs the future](Classifier::needs_future); none for never.
+    pub dies_in: Option<u64>,
 }
 
 /// A page that is relocated.
@@ -40,6 +43,8 @@ pub struct RelocatedPage {
     pub age: Option<u64>,
     /// The class of the block that it leaves.
     pub from: usize,
+    /// As in [`WrittenPage`].
+    pub dies_in: Option<u64>,
 }
 
 /// A block that is collected.
@@ -105,6 +110,11 @@ pub trait Classifier: fmt::Debug + Send {
     /// changes.
     fn reads_ages(&self) -> bool {
         true
+    }
+
+    /// Whether it decides by what the host will ask, which no controller knows; it never changes.
+    fn needs_future(&self) -> bool {
+        false
     }
 
     /// Whether [`relocate`](Self::relocate) is asked; if not, relocated pages go to the last class.

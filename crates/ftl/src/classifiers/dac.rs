@@ -66,12 +66,12 @@ mod tests {
     fn a_page_climbs_when_written_and_falls_when_collected() {
         let mut dac = Dac::new(4);
         let write = |dac: &mut Dac, age| {
-            dac.classify(&WrittenPage { lpn: Lpn::new(2), request_pages: 1, hint: Hint::NONE, age })
+            dac.classify(&WrittenPage { lpn: Lpn::new(2), request_pages: 1, hint: Hint::NONE, age, dies_in: None })
         };
         assert_eq!(write(&mut dac, None), Ok(5));
         let climbs: Vec<_> = (0..6).map(|_| write(&mut dac, Some(1)).expect("a class")).collect();
         assert_eq!(climbs, [4, 3, 2, 1, 0, 0]);
-        let page = RelocatedPage { lpn: Lpn::new(2), age: Some(1), from: 0 };
+        let page = RelocatedPage { lpn: Lpn::new(2), age: Some(1), from: 0, dies_in: None };
         let falls: Vec<_> = (0..6).map(|_| dac.relocate(&page).expect("a class")).collect();
         assert_eq!(falls, [1, 2, 3, 4, 5, 5]);
     }

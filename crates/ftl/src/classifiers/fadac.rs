@@ -85,14 +85,14 @@ mod tests {
     fn levels_are_a_factor_of_ten_apart() {
         let mut fadac = Fadac::new(2);
         let write = |fadac: &mut Fadac, lpn, age| {
-            let page = WrittenPage { lpn: Lpn::new(lpn), request_pages: 1, hint: Hint::NONE, age };
+            let page = WrittenPage { lpn: Lpn::new(lpn), request_pages: 1, hint: Hint::NONE, age, dies_in: None };
             fadac.classify(&page).expect("a class")
         };
         assert_eq!([0, 1].map(|lpn| write(&mut fadac, lpn, None)), [5, 5]);
         let classes: Vec<_> = (0..1100).map(|_| write(&mut fadac, 0, Some(1))).collect();
         // The average is one by then: levels begin above 1, 10, 100 and 1000 writes.
         assert_eq!([20, 200, 1050].map(|at| classes[at]), [3, 2, 1]);
-        let page = RelocatedPage { lpn: Lpn::new(0), age: Some(1), from: 0 };
+        let page = RelocatedPage { lpn: Lpn::new(0), age: Some(1), from: 0, dies_in: None };
         let relocated: Vec<_> = (0..1101).map(|_| fadac.relocate(&page).expect("a class")).collect();
         assert_eq!([0, 100, 500, 1050, 1100].map(|at| relocated[at]), [1, 1, 2, 3, 5]);
     }

@@ -2,6 +2,7 @@
 
 mod dac;
 mod fadac;
+mod oracle;
 mod sepbit;
 
 use crate::api::classifier::{self, Classifier};
@@ -27,6 +28,7 @@ fn build(name: &str, layout: &Layout) -> Result<Box<dyn Classifier>, ConfigError
     Ok(match name {
         "dac" => Box::new(dac::Dac::new(pages)),
         "fadac" => Box::new(fadac::Fadac::new(pages)),
+        "oracle" => Box::new(oracle::Oracle::new(layout)),
         "sepbit" => Box::new(sepbit::SepBit::default()),
         _ => return classifier::build(name, layout),
     })

@@ -84,11 +84,11 @@ mod tests {
     use super::*;
 
     fn written(age: Option<u64>) -> WrittenPage {
-        WrittenPage { lpn: Lpn::new(1), request_pages: 1, hint: Hint::NONE, age }
+        WrittenPage { lpn: Lpn::new(1), request_pages: 1, hint: Hint::NONE, age, dies_in: None }
     }
 
     fn relocated(age: u64, from: usize) -> RelocatedPage {
-        RelocatedPage { lpn: Lpn::new(1), age: Some(age), from }
+        RelocatedPage { lpn: Lpn::new(1), age: Some(age), from, dies_in: None }
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Classifier for PythonClassifier {
     }
 
     fn classify(&mut self, page: &WrittenPage) -> Result<usize, String> {
-        let &WrittenPage { lpn, request_pages, hint, age } = page;
+        let &WrittenPage { lpn, request_pages, hint, age, .. } = page;
         self.class("classify", (PyWrite { lpn: lpn.get(), pages: request_pages, stream: hint.stream(), age },))
     }
 

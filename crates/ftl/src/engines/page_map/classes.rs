@@ -23,9 +23,11 @@ use flash::{Lpn, Pbn, Tag};
 
 use crate::api::classifier::{Classifier, ReclaimedUnit, RelocatedPage, WrittenPage};
 use crate::api::layout::Layout;
+use crate::api::mapping::FutureRequest;
 use crate::api::report::Footprint;
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
+use crate::engines::page_map::deaths::Deaths;
 use crate::engines::page_map::space::{COLLECTED, ClassNeeds, HOST, PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::error::{ConfigError, FtlError};
@@ -54,6 +56,7 @@ pub struct Classes {
     /// The stream of each class.
     streams: Vec<Stream>,
     relocates: bool,
+    deaths: Deaths,
     /// Pages that the host had written when it last wrote each logical page, that one included; 0
     /// for never.
     last_writes: Vec<u64>,
@@ -90,6 +93,7 @@ impl Classes {
         Ok(Self {
             relocates: classifier.relocates() && layout.exposure.is_none(),
             classifier,
+            deaths: Deaths::default(),
             streams: all,
             last_writes: vec![0; pages_of(layout)],
             notified: BTreeSet::new(),
@@ -116,7 +120,8 @@ impl Classes {
     /// The stream of a page that the host writes.
     pub fn write_stream(&mut self, request: &Request, lpn: Lpn, space: &PageSpace) -> Stream {
         let age = self.age(lpn, space);
-        let page = WrittenPage { lpn, request_pages: request.pages, hint: request.hint, age };
+        let dies_in = self.deaths.of_next(space.clock());
+        let page = WrittenPage { lpn, request_pages: request.pages, hint: request.hint, age, dies_in };
         let answer = self.classifier.classify(&page);
         self.stream_of_answer(answer, lpn)
     }
@@ -125,13 +130,15 @@ impl Classes {
     #[inline]
     pub fn on_written(&mut self, lpn: Lpn, space: &PageSpace) {
         self.last_writes[lpn.index()] = space.clock() + 1;
+        self.deaths.on_written(lpn, space.clock());
     }
 
     /// The stream of a page that is relocated out of a block of a stream.
     pub fn relocated_stream(&mut self, lpn: Lpn, from: Stream, space: &PageSpace) -> Stream {
         let age = self.age(lpn, space);
         let from = space.class_of(from).unwrap_or(self.streams.len() - 1);
-        let answer = self.classifier.relocate(&RelocatedPage { lpn, age, from });
+        let dies_in = self.deaths.of_present(lpn, space.clock());
+        let answer = self.classifier.relocate(&RelocatedPage { lpn, age, from, dies_in });
         self.stream_of_answer(answer, lpn)
     }
 
@@ -163,6 +170,16 @@ impl Classes {
     /// Recovery ends when this many programs were made.
     pub fn on_recovered(&mut self, clock: u64) {
         self.recovered_at = Some(clock);
+    }
+
+    /// Whether the classifier has to know the future.
+    pub fn needs_future(&self) -> bool {
+        self.classifier.needs_future()
+    }
+
+    /// All that the host will ask from now on.
+    pub fn set_future(&mut self, asked: &[FutureRequest], space: &PageSpace) {
+        self.deaths = Deaths::of(asked, self.last_writes.len(), space.clock());
     }
 
     /// Whether the classifier looks at hints.

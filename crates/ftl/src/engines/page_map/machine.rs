@@ -13,7 +13,7 @@ use host::Hint;
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
-use crate::api::mapping::{Mapping, Scheme, WearQuery};
+use crate::api::mapping::{FutureRequest, Mapping, Scheme, WearQuery};
 use crate::api::parameter::Values;
 use crate::api::report::{ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
@@ -192,6 +192,14 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 
     fn uses_hints(&self) -> bool {
         self.classes.as_ref().map_or_else(|| self.policy.uses_hints(), |classes| classes.uses_hints())
+    }
+
+    fn needs_future(&self) -> bool {
+        self.classes.as_ref().is_some_and(|classes| classes.needs_future())
+    }
+
+    fn set_future(&mut self, asked: &[FutureRequest]) {
+        self.classes.iter_mut().for_each(|classes| classes.set_future(asked, &self.space));
     }
 
     fn check(&self, flash: &FlashPort<D>) -> Result<(), BrokenInvariant> {

@@ -3,6 +3,7 @@
 
 mod by_class;
 pub mod classes;
+mod deaths;
 pub mod folding;
 pub mod idle;
 pub mod machine;

@@ -72,6 +72,16 @@ fn counts_by_stream_add_up_to_those_of_the_run() {
 }
 
 #[test]
+fn true_death_times_write_less_than_any_classifier_that_a_controller_can_have() {
+    let amplification = |streams: &str| run(&format!("page:streams={streams}")).write_amplification.expect("writes");
+    let oracle = amplification("oracle");
+    for streams in ["separate", "sepbit", "dac", "fadac"] {
+        let other = amplification(streams);
+        assert!(oracle < 0.95 * other, "{streams}: {other:.2}, with death times {oracle:.2}");
+    }
+}
+
+#[test]
 fn a_sequential_ring_moves_little_of_its_own_and_has_others_moved() {
     let run = run("page:streams=hints:hint_streams=3");
     let [_, random, ring, collected] = run.streams.as_deref().expect("streams are kept apart") else {
