@@ -61,13 +61,21 @@ def test_same_share_of_an_effect_gives_the_same_verdict_whatever_the_bound(
 
 
 @pytest.mark.parametrize(
-    ("c", "verdict"), [(1.0, "without"), (1.005, "without"), (1.4, "without"), (4.0, "reproduced")]
+    ("a", "c", "verdict"),
+    [
+        pytest.param(1.0, 1.0, "without", id="stays 0"),
+        pytest.param(1.0, 1.005, "without", id="within the noise"),
+        pytest.param(1.0, 1.4, "without", id="stays within its bounds"),
+        pytest.param(1.0, 4.0, "reproduced", id="leaves them"),
+        pytest.param(1.4, 1.6, "without", id="leaves them, not doubled"),
+        pytest.param(1.4, 0.4, "reproduced", id="leaves them on the other side"),
+    ],
 )
-def test_claim_that_nothing_differs_falls_out_of_its_bounds(study: Path, c: float, verdict: str) -> None:
-    """Of a number with a unit, whose value is 0."""
+def test_claim_that_nothing_differs_falls_out_of_its_bounds(study: Path, a: float, c: float, verdict: str) -> None:
+    """Of a number with a unit, less 1."""
     measure = 'kind = "difference", of = "A", against = "B"'
     bounds = KNOCKOUT.replace(LESS, "reproduced = [-0.5, 0.5]\npartly = [-9.0, 9.0]\n")
-    assert judged(study, claim("measured", measure, bounds), runs(a=1.0, c=c)).verdict == verdict
+    assert judged(study, claim("measured", measure, bounds), runs(a=a, c=c)).verdict == verdict
 
 
 def test_value_of_0_falls_by_more_than_an_absolute_noise(study: Path) -> None:

@@ -197,13 +197,13 @@ def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> b
     """Whether half of an effect is lost, by more than the noise, wherever its bounds lie.
 
     An effect points from 0 into the bounds. Bounds around 0 say that nothing differs: such a claim
-    falls where what differs doubles and leaves them.
+    falls where the number leaves them, doubles or has the other sign, which is as far away.
     """
     low, high = claim.reproduced
     if low <= 0 <= high and not MEASURES[claim.measure["kind"]].from_zero:
-        kept, left = ([abs(value) for value in numbers] for numbers in (values, without))
-        doubles = fmean(left) >= 2 * fmean(kept) and min(left) - max(kept) > NOISE
-        return doubles and _verdict(claim, without) != "reproduced"
+        is_apart = max(min(without) - max(values), min(values) - max(without)) > NOISE
+        doubles = abs(fmean(without) - fmean(values)) >= abs(fmean(values))
+        return is_apart and doubles and _verdict(claim, without) != "reproduced"
     sign = -1 if high < 0 else 1
     kept, left = ([sign * value for value in numbers] for numbers in (values, without))
     return 2 * fmean(left) <= fmean(kept) and min(kept) - max(left) > NOISE
