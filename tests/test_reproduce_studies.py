@@ -311,11 +311,7 @@ NO_CONTROL = {
     "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases", "D9, interval"],
     "owl": ["O5, TPC-C erases", "O6, TPC-C erases", "O8, most traces", "O9, others"],
     "fdp": ["C5, crossing"],
-    "rftl": [
-        "R3, reads, order, one entry",
-        "R3, writes, RFTL(2) and RFTL(3), one entry",
-        "R3, writes in the background",
-    ],
+    "rftl": ["R3, writes in the background"],
     "saw": [
         "S1, tables",
         "S1, small",
