@@ -4,8 +4,7 @@
 //! set by the owner of the RAM that such pages share with others: before a miss, room has been
 //! made ([`PageCache::evict`]).
 //!
-//! What the entries say is in the table. Whole pages were copied once, which took time
-//! (docs/history/speed.md).
+//! What the entries say is in the table.
 
 use flash::Lpn;
 
