@@ -11,7 +11,7 @@
 //! that was meant ([`choose_from`]).
 
 /// Units of size and the bytes of each.
-pub const SIZES: [(&str, u64); 9] = [
+pub const SIZES: [(&str, u64); 11] = [
     ("B", 1),
     ("kB", 1_000),
     ("KiB", 1 << 10),
@@ -21,6 +21,8 @@ pub const SIZES: [(&str, u64); 9] = [
     ("GiB", 1 << 30),
     ("TB", 1_000_000_000_000),
     ("TiB", 1 << 40),
+    ("PB", 1_000_000_000_000_000),
+    ("PiB", 1 << 50),
 ];
 
 /// Units of time and the nanoseconds of each. The micro sign has two code points.
@@ -255,6 +257,7 @@ mod tests {
             ("960gb", 960_000_000_000),
             ("512B", 512),
             (" 3TiB ", 3 << 40),
+            ("40PB", 40_000_000_000_000_000),
             ("4kB", 4000),
             ("18446744073709551615", u64::MAX),
         ] {
