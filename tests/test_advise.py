@@ -206,14 +206,13 @@ def test_a_mapping_of_each_family_is_looked_at() -> None:
 
 
 def test_families_take_turns_from_the_beginning() -> None:
-    """So a search that ends early has tried most families; those of one mapping are third."""
+    """So a search that ends early has tried most families: each one's first, then its second."""
     searched = everything(256 * KIB)
     tried = [searched.family(stack) for stack in space.halves(searched)]
     families = set(tried)
     assert len(families) == 4
     assert tried[0] == "demand-paged"
-    assert tried[:4] == ["demand-paged", "log-buffer"] * 2
-    assert set(tried[:8]) == families
+    assert set(tried[:4]) == families
     assert next(iter(space.halves(searched))).startswith("dftl:")
 
 

@@ -124,8 +124,7 @@ class Space:
         for head in sorted(newest, key=lambda head: head.text.partition(":")[0] not in PROBES.values()):
             family = self.family(head.text)
             place = order.index(family) if family in order else len(order)
-            # The reference has run, and blocks that are mapped as a whole seldom win.
-            ranks[head.text] = (turns.setdefault(family, 0 if family in order else 2), place)
+            ranks[head.text] = (turns.setdefault(family, 0), place)
             turns[family] += 1
         return sorted(heads, key=lambda head: ranks[head.text])
 
