@@ -111,6 +111,8 @@ mod tests {
             ("dftl", 4, false, 32.2),
             ("cdftl", 64, false, 8.5),
             ("cdftl:cmt=256MiB:ctp=256MiB", 64, false, 16.6),
+            ("tpftl", 64, false, 7.1),
+            ("tpftl:cmt=1GiB", 64, false, 61.8),
             ("treeftl", 64, false, 10.8),
             ("treeftl:ram=6GiB", 64, false, 20.1),
             ("aps", 64, false, 29.5),

@@ -125,7 +125,7 @@ impl DemandScheme for Tpftl {
         name: "tpftl",
         family: "demand-paged",
         capabilities: Capabilities::FILLS_BLOCKS_UP,
-        memory: Memory { ram: &[CMT.name], entry_bytes: 12.0, ..Memory::PAGE_MAP },
+        memory: Memory { ram: &[CMT.name], entry_bytes: 60.0, ..Memory::PAGE_MAP },
         source: SOURCE,
         parameters: &joined::<14>(&[&PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("mod.rs"),
