@@ -748,6 +748,11 @@ def test_goals_choose_differently(tmp_path: Path) -> None:
     tail = sought(tmp_path, **options, goal="p99")
     assert tail.metrics == ["response_p99_ns", "write_amplification"]
     assert tail.sentences[0].startswith(f"Take {tail.advised.stack}: p99 response ")
+    reads = sought(tmp_path, **options, goal="p99-read")
+    assert reads.metrics == ["read_p99_ns", "write_amplification"]
+    assert ": p99 of reads " in reads.sentences[0]
+    with pytest.raises(fk.UserError, match=r"--goal p99-read: 0 of the 0 reads are held out.*Give 3,000 reads or more"):
+        fk.advise("randwrite", goal="p99-read", trials=1, requests=9_000)
 
 
 WORN = ["workload.span=64MiB", "device.endurance=500"]

@@ -192,7 +192,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         for metric, points in (
             # A life whose end the run does not tell is compared only where life was asked for.
             (metric, [measured.point([metric], is_exact=query.goal != "life") for measured in figures.values()])
-            for metric in FRONTS
+            for metric in dict.fromkeys((*FRONTS, query.metric))
         )
     }
     short = shortage(query, result, chosen, best, is_held_out=is_held_out)

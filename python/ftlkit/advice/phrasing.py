@@ -24,10 +24,19 @@ _LONG = 40
 
 _MORE_LESS = {
     "response_mean_ns": ("slower", "faster"),
-    "response_p99_ns": ("slower", "faster"),
+    **dict.fromkeys(("response_p99_ns", "read_p99_ns", "write_p99_ns"), ("slower", "faster")),
     "write_amplification": ("higher", "lower"),
     "life_bytes": ("longer", "shorter"),
 }
+
+
+_NAMES = {
+    "life_bytes": "life",
+    "write_amplification": "write amplification",
+    "read_p99_ns": "p99 of reads",
+    "write_p99_ns": "p99 of writes",
+}
+"""Metrics without a heading in tables, or with a short one."""
 
 
 def of(metric: str, measured: Measured) -> Estimate | None:
@@ -56,7 +65,7 @@ def life_range(ends: tuple[float, float]) -> str:
 
 def named(metric: str) -> str:
     """A metric's name in a sentence."""
-    return {"life_bytes": "life", "write_amplification": "write amplification"}.get(metric, COLUMNS[metric].heading)
+    return _NAMES.get(metric, COLUMNS[metric].heading)
 
 
 def against(metric: str, one: Measured, other: Measured, name: str = "", aside: str = "") -> str:

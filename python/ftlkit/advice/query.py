@@ -54,6 +54,8 @@ class Goal:
 GOALS = {
     "mean": Goal("response_mean_ns", "the lowest mean response time"),
     "p99": Goal("response_p99_ns", "the lowest 99th percentile of the response time"),
+    "p99-read": Goal("read_p99_ns", "the lowest 99th percentile of reads"),
+    "p99-write": Goal("write_p99_ns", "the lowest 99th percentile of writes"),
     "wa": Goal("write_amplification", "the lowest write amplification"),
     "life": Goal("life_bytes", "the most bytes written until the device is read-only"),
     "ram": Goal("response_mean_ns", "the least RAM with a mean response time at most 10 % above the best one found"),
@@ -67,6 +69,9 @@ _MEANT |= dict.fromkeys(("tail", "p95", "p999", "max"), "p99") | {"cost": "ram",
 
 CLOCKLESS = ("wa", "life")
 """Goals that need no time."""
+
+PERCENTILES = {"p99": "requests", "p99-read": "reads", "p99-write": "writes"}
+"""Goals that need many requests, and of which kind."""
 
 FRONTS = ("response_mean_ns", "response_p99_ns", "write_amplification", "life_bytes")
 """What RAM can be set against."""
@@ -122,7 +127,7 @@ class Query:
         """The response time that is told; without a clock what stands for it."""
         if not self.keeps_time:
             return "write_amplification"
-        return self.metric if self.goal == "p99" else "response_mean_ns"
+        return self.metric if self.goal in PERCENTILES else "response_mean_ns"
 
     @property
     def besides(self) -> list[str]:

@@ -25,7 +25,7 @@ from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import CLOCKLESS, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
+from ftlkit.advice.query import CLOCKLESS, PERCENTILES, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, holders, is_log, is_ram, log_shares, wear_policies
@@ -169,7 +169,7 @@ def search_stacks(
         clock.explain = preparing.advice
         if (missing := preparing.missing()) is not None:
             tell(missing)
-        _require_enough(query, int(info["requests"]))
+        _require_enough(query, info)
         try:
             space, into = _space(query, device, info, clock)
         except TooLittleRamError as error:
@@ -259,14 +259,20 @@ def _untouched(head: Head, query: Query) -> tuple[str, ...]:
     return head.tails if query.ftl is not None else head.tails[:1]
 
 
-def _require_enough(query: Query, requests: int) -> None:
+def _require_enough(query: Query, info: Json) -> None:
     """Raise a `UserError` if a workload is too short to divide, or for the goal's percentile."""
+    requests = int(info["requests"])
     held_out = requests - prefix_lengths(requests)[-1]
-    if query.goal == "p99" and held_out < FEW_FOR_P99:
+    if (kind := PERCENTILES.get(query.goal)) is None:
+        return
+    total = info["statistics"]["total"]
+    all_of_kind = requests if kind == "requests" else int(total[kind])
+    held_out = held_out * all_of_kind // requests
+    if held_out < FEW_FOR_P99:
         raise UserError(
-            f"--goal p99: {held_out:,} of the {requests:,} requests are held out, and a 99th percentile needs "
-            f"{FEW_FOR_P99:,}, of which ten lie above it. Give {3 * FEW_FOR_P99:,} requests or more (with a recorded "
-            "trace --repeat serves it several times), or another goal."
+            f"--goal {query.goal}: {held_out:,} of the {all_of_kind:,} {kind} are held out, and a 99th percentile "
+            f"needs {FEW_FOR_P99:,}, of which ten lie above it. Give {3 * FEW_FOR_P99:,} {kind} or more (with a "
+            "recorded trace --repeat serves it several times), or another goal."
         )
 
 
@@ -293,7 +299,7 @@ def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | No
     if part is None:
         return info
     total, requests = info["statistics"]["total"], generated(workload)
-    for key in ("writes", "flushes"):
+    for key in ("reads", "writes", "flushes"):
         total[key] = round(total[key] * requests / info["requests"])
     return info | {"requests": requests}
 

@@ -49,8 +49,8 @@ def advise(
     goal: Annotated[
         str,
         option(
-            "Metric to optimise: mean or p99 response, write amplification, life, or RAM; several by commas are "
-            "answered one after the other.",
+            "Metric to optimise: mean or p99 response, that of reads or writes, write amplification, life, or RAM; "
+            "several by commas are answered one after the other.",
             "|".join(GOALS),
             _SEARCH,
             names=lambda: GOALS,
