@@ -153,7 +153,7 @@ def test_a_verified_run_says_what_was_checked(call: Call) -> None:
 
 def test_an_option_of_other_commands_is_told_with_them(call: Call) -> None:
     told = call("compare", "zipf", "--goal", "life", exits=2).stderr
-    assert "No such option: --goal here. Commands that have it: advise\n" in told
+    assert "No such option: --goal here. Commands that have it: sweep, advise\n" in told
 
 
 def test_no_percent_is_guessed_of_a_percentage(call: Call) -> None:
@@ -401,7 +401,7 @@ def test_presets_and_goals_are_completed() -> None:
     for line, place, words in (
         ("ftlkit compare randw", "2", ["randwrite"]),
         ("ftlkit compare fin1 --precondition st", "4", ["steady"]),
-        ("ftlkit advise fin1 --goal p", "4", ["p99"]),
+        ("ftlkit advise fin1 --goal p", "4", ["p99", "p99-read", "p99-write"]),
     ):
         variables = {"_FTLKIT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": place}
         done = subprocess.run([command], env=variables, capture_output=True, text=True, timeout=60, check=True)

@@ -10,6 +10,7 @@ import pytest
 
 import sample
 from conftest import Call
+from ftlkit._util import units
 from ftlkit.report.cautions import CAUTIONS
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.goals import NO_RANKING
@@ -35,6 +36,7 @@ def row(label: str, mean: float, seed: int = 1, **changes: object) -> dict[str, 
         "varied": [],
         "document": json.dumps(document),
         "response_mean_ns": mean,
+        "ram_bytes": 1024,
     }
 
 
@@ -112,17 +114,36 @@ def test_a_ranking_by_write_amplification_keeps_overloaded_points() -> None:
 
 
 def test_the_longest_life_leads_and_overload_bars_no_point_from_it() -> None:
-    lives = {"a": 1e12, "b": 3e12, "c": None}
-    rows = [row(label, 1e5, **overloaded(is_overloaded=True)) | {"life_bytes": life} for label, life in lives.items()]
+    rows = [
+        row(label, 1e5, **overloaded(is_overloaded=True)) | {"life_bytes": life}
+        for label, life in {"a": 1e12, "b": 3e12}.items()
+    ]
     (told,) = statements(rows, "life").headline
-    assert "b has the longest life, 3.00 TB. The next is 1.00 TB (a)." in told.replace("\N{NO-BREAK SPACE}", " ")
-    assert "1 point not ranked: without a forecast." in told
-    (told,) = statements(rows[2:], "life").headline
-    assert "no point can be ranked: each is without a forecast" in told
-    (told,) = statements(
-        [row("a", 1e5) | {"write_p99_ns": 2e6}, row("b", 2e5) | {"write_p99_ns": 1e6}], "p99-write"
-    ).headline
-    assert "b has the lowest 99th percentile of writes" in told
+    assert "b has the longest life, 3.00 TB. The next is 1.00 TB (a)." in units.typed(told)
+
+
+def test_lives_are_ranked_under_even_wear_where_one_has_no_forecast() -> None:
+    erases = {"total": 8000, "mean": 2.0, "std": 0.0, "min": 2, "max": 2, "gini": None, "histogram": [[2, 2, 4000]]}
+    endurance = SAMPLE["runs"][0]["endurance"] | {"limit": 1000}
+    runs = [
+        row(name, 1e5, erases=erases | {"mean": mean}, endurance=endurance, write_amplification=wa)
+        | {"life_bytes": life}
+        for name, mean, wa, life in (("a", 2.0, 2.0, 1e12), ("b", 2.0, 1.5, None), ("new", 0.5, 1.0, None))
+    ]
+    (told,) = statements(runs, "life").headline
+    assert "b has the longest life under even wear (some have no forecast)" in told
+    assert "(a)" in told, "the forecast, too, is ranked by its write amplification"
+    assert "1 point not ranked: in its first turn" in told
+    (told,) = statements(runs[2:], "life").headline
+    assert "no point can be ranked: each is in its first turn" in told
+
+
+def test_equals_are_told_by_their_ram() -> None:
+    rows = [row("a", 1e5) | {"ram_bytes": 4 << 20}, row("b", 1e5) | {"ram_bytes": 1 << 20}]
+    (told,) = statements(rows).headline
+    assert "of these b takes least RAM, 1 MiB (most: 4 MiB, a)." in units.typed(told)
+    rows = [row("a", 1e5) | {"write_p99_ns": 2e6}, row("b", 2e5) | {"write_p99_ns": 1e6}]
+    assert "b has the lowest 99th percentile of writes" in statements(rows, "p99-write").headline[0]
 
 
 def test_points_within_the_noise_are_said_to_be() -> None:

@@ -56,8 +56,8 @@ pub fn prefetch<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
         // SAFETY: `item` is a live reference, so its address is valid; a prefetch reads nothing
         // that the program can see, and every x86-64 processor has the instruction (SSE).
-        // `cargo bench --bench steady` pays for it: beside the bare loop page rose from 0.37 to 0.65
-        // for the entries that a collection moves, and to 1.09 for requests to come.
+        // `cargo bench --bench steady` pays for it: beside the bare loop page rose from 0.37 to
+        // 0.65 for the entries that a collection moves, and to 1.09 for requests to come.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());

@@ -38,7 +38,7 @@ On fin1 in a steady state it was a third with page and a ninth with dftl, by `wa
 _LOOKING = 0.2
 """The most of the time that is taken for choosing prefixes."""
 TRYING, ENOUGH = 0.4, 24
-"""The whole part is the only prefix if so many stacks can run on it in this share of the time."""
+"""The whole part is the only prefix if `ENOUGH` stacks can run on it in this share of the time."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _OWN = ("run.skip", "run.clock", "run.verify")
 
 
 def refuse(workload: str) -> None:
-    """Raise a `UserError` for a study file, with the command that asks for advice on its workload."""
+    """Raise a `UserError` for a study file, with the command for advice on its workload."""
     path = Path(workload)
     if path.suffix != ".toml" or not path.is_file():
         return

@@ -39,6 +39,9 @@ BEYOND = 1.02
 _OPEN = 4
 """Blocks of each plane that are free or open at one time and not at another, in a steady state."""
 
+EVEN = "~"
+"""Before a life under even wear, where there is no forecast."""
+
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
 
@@ -353,15 +356,36 @@ def _lasts(years: float, is_behind: bool | None, at: str = "") -> str:  # noqa: 
 
 
 def years(points: Sequence[Outcome]) -> str:
-    """The mean life of points that differ in their seeds alone; nothing where one has none."""
+    """The mean life of points that differ in their seeds alone.
+
+    Where one has no forecast, that under even wear (`even_bytes`), behind a tilde; nothing where
+    that is not known either.
+    """
     runs = [(point, point.document["runs"][0]) for point in points]
     known = [endurance for _, run in runs if (endurance := run.get("endurance"))]
-    lives = [life for endurance in known if (life := endurance["spares_gone"])]
-    if not lives or len(lives) < len(runs):
-        return ""
+    lives = [life["years"] for endurance in known if (life := endurance["spares_gone"])]
     behind = {_is_behind(point, run) for point, run in runs}
     is_behind = True if True in behind else None if None in behind else False
-    return _lasts(fmean(life["years"] for life in lives), is_behind) or NOT_KEPT_UP
+    if lives and len(lives) == len(runs):
+        return _lasts(fmean(lives), is_behind) or NOT_KEPT_UP
+    evens = [
+        allowed / (rate["bytes_per_day"] * DAYS_A_YEAR)
+        for point, _ in runs
+        if (allowed := even_bytes(point)) is not None and (rate := point.document.get("write_rate"))
+    ]
+    told = _lasts(fmean(evens), is_behind) if evens and len(evens) == len(runs) else ""
+    return told and f"{EVEN} {told}"
+
+
+def even_bytes(point: Outcome) -> float | None:
+    """Bytes that the host may write under even wear, by a run's write amplification.
+
+    None where that is not known, or of a device that was still in its first turn.
+    """
+    run = point.document["runs"][0]
+    prepared = run["precondition"]
+    is_new = run["erases"]["mean"] < 1 and (prepared is None or prepared["mode"] != "steady")
+    return None if is_new else _allowed(point, run)
 
 
 def rows(results: Outcome) -> list[Json]:

@@ -24,6 +24,8 @@ class Goal:
     """Cautions that leave a point out."""
     is_most: bool = False
     """Whether the highest value is the best."""
+    column: str = ""
+    """The column by which it is written, if another one."""
 
     @property
     def has_time(self) -> bool:
@@ -45,6 +47,16 @@ GOALS = {
     "life": Goal("life_bytes", "life", "without a forecast", (), is_most=True),
 }
 """Goals of a sweep by their names."""
+
+EVEN_LIFE = Goal(
+    "even_life_bytes",
+    "life under even wear (some have no forecast)",
+    "in its first turn, without a life",
+    (),
+    is_most=True,
+    column="life_bytes",
+)
+"""Stands for `life` where a point has no forecast."""
 
 TIMELESS = tuple(name for name, goal in GOALS.items() if not goal.has_time)
 """Those that need no clock."""

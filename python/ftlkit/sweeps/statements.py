@@ -5,21 +5,22 @@ The sentences are made from the rows of the table, so that they say what the tab
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from ftlkit._util import Json
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
+from ftlkit.report.life import even_bytes
 from ftlkit.report.rules import listed, say
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import LITTLE, Estimate
 from ftlkit.results.outcome import Outcome
-from ftlkit.sweeps.goals import GOALS, Goal
+from ftlkit.sweeps.goals import EVEN_LIFE, GOALS, Goal
 from ftlkit.sweeps.summary import Group, groups, text
 
 NAMED = 3
@@ -58,7 +59,7 @@ class _Point:
     @property
     def metric(self) -> Metric:
         """What it is ranked by."""
-        return COLUMNS[self.goal.metric]
+        return COLUMNS[self.goal.column or self.goal.metric]
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -69,7 +70,7 @@ class _Point:
     @cached_property
     def cost(self) -> Estimate | None:
         """What it is ranked by; None without reads and writes."""
-        return self.group.estimate(self.metric.name)
+        return self.group.estimate(self.goal.metric)
 
     @property
     def is_ranked(self) -> bool:
@@ -90,7 +91,14 @@ def statements(rows: Iterable[Json], goal: str | None = None, *, without: Collec
     """
     found = groups(rows)
     has_clock = all(row.get("simulated_ns", 0) is not None for group in found for row in group.rows)
-    points = [_Point(group, GOALS[goal or ("mean" if has_clock else "wa")]) for group in found]
+    ranked_by = GOALS[goal or ("mean" if has_clock else "wa")]
+    if ranked_by is GOALS["life"] and any(group.estimate("life_bytes") is None for group in found):
+        ranked_by = EVEN_LIFE
+        found = [
+            replace(group, rows=[row | {ranked_by.metric: even_bytes(_outcome(row))} for row in group.rows])
+            for group in found
+        ]
+    points = [_Point(group, ranked_by) for group in found]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
     headline = [sentence for mine in places for sentence in _headline(mine)]
     return Statements(headline, [*_cautions(points, without), *_few_seeds(points)])
@@ -127,11 +135,20 @@ def _ranking(points: list[_Point]) -> str:
     if len(points) == 1:
         return f"{best.group.name} is the only point that can be ranked, with a {goal.words} of {best.shown}."
     if len(level) == len(points):
-        return f"all {len(points)} ranked points have the same {goal.words}, {best.shown}."
+        return f"all {len(points)} ranked points have the same {goal.words}, {best.shown}{_least_ram(level)}."
     others = ordered[len(level) :]
     lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the {goal.ends[0]} {goal.words}, {best.shown}"
     tail = f"; the {goal.ends[1]} is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
     return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
+
+
+def _least_ram(points: list[_Point]) -> str:
+    """Which of equals takes least RAM, and which most, if they differ."""
+    taken = [(ram.mean, point.group.name) for point in points if (ram := point.group.estimate("ram_bytes"))]
+    if not taken or min(taken)[0] == max(taken)[0]:
+        return ""
+    least, most = ((units.size(size), name) for size, name in (min(taken), max(taken)))
+    return f"; of these {least[1]} takes least RAM, {least[0]} (most: {most[0]}, {most[1]})"
 
 
 def _is_level(point: _Point, best: _Point) -> bool:

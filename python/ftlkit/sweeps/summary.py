@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ftlkit._util import Json, units
-from ftlkit.report.life import heading, years
+from ftlkit.report.life import EVEN, heading, years
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import Estimate, estimate
@@ -41,7 +41,9 @@ def lives(found: Sequence[Group]) -> tuple[list[str], list[str]]:
     if not any(told):
         return [], []
     headings = {heading(mine[0].document) for mine in points}
-    return [headings.pop() if len(headings) == 1 else "life"], [life or units.plain(None) for life in told]
+    head = headings.pop() if len(headings) == 1 else "life"
+    even = f", {EVEN} even wear" if any(life.startswith(EVEN) for life in told) else ""
+    return [f"{head}{even}"], [life or units.plain(None) for life in told]
 
 
 def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:

@@ -20,7 +20,7 @@ pub(super) struct Deaths {
 }
 
 impl Deaths {
-    /// Those of a device with this many logical pages, of which the host has written `now` pages.
+    /// Those of a device with this many logical pages, after `now` pages that the host has written.
     pub(super) fn of(asked: &[FutureRequest], pages: usize, now: u64) -> Self {
         let pages_of = |request: &FutureRequest| u64::from(request.pages);
         let writes = asked.iter().filter(|request| request.op == HostOp::Write).map(pages_of).sum::<u64>();
