@@ -340,6 +340,21 @@ def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
             built(name)
 
 
+def test_zones_of_a_fio_job_are_parts_of_the_data(tmp_path: Path) -> None:
+    path = tmp_path / "zones.fio"
+    job = "[one]\nrw=randwrite\nsize=32m\nnumber_ios=20k\nrandom_distribution=zoned:"
+    path.write_text(f"{job}80/20:20/80\n")
+    assert built(str(path))["workload"]["generator"]["pattern"]["mixed"] == [
+        {"weight": 80, "pattern": "uniform", "region": [0, 0.2]},
+        {"weight": 20, "pattern": "uniform", "region": [0.2, 1]},
+    ]
+    assert fk.trace_info(str(path), requests=2000)["statistics"]["total"]["writes"] == 2000
+    for zones in ("80:20", "0/100", "80/0", "50/60:50/x"):
+        path.write_text(f"{job}{zones}\n")
+        with pytest.raises(UserError, match=r"is no zone. Give shares .* zoned:80/20:20/80"):
+            built(str(path))
+
+
 @pytest.mark.parametrize(
     ("key", "least", "mean"),
     [

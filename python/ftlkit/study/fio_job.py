@@ -156,10 +156,30 @@ class _Reading:
         if name == "zipf":
             del self._keys["random_distribution"]
             return {"zipf": {"theta": float(value or 1.1)}}
+        if name == "zoned" and "," not in value:
+            del self._keys["random_distribution"]
+            return {"mixed": self._zones(value)}
         if name == "random":
             self._keys.pop("random_distribution", None)
         # fio visits each block once before any comes again, unless it is told to keep no map.
         return "uniform" if self._keys.get("norandommap", "0") in (None, "1", "true") else "permutation"
+
+    def _zones(self, zones: str) -> list[Json]:
+        """Parts of the data from its start on, each with its share of the requests."""
+        parts, end = [], 0.0
+        for zone in zones.split(":"):
+            accesses, _, size = zone.partition("/")
+            try:
+                weight, begin, end = float(accesses), end, min(end + float(size) / 100, 1.0)
+            except ValueError:
+                weight, begin = 0.0, end
+            if not 0 < weight <= 100 or begin >= end:
+                raise UserError(
+                    f"{self._path}: random_distribution=zoned:{zones}: {zone} is no zone. Give shares of requests and "
+                    "of the data, in percent: zoned:80/20:20/80."
+                )
+            parts.append({"weight": weight, "pattern": "uniform", "region": [begin, end]})
+        return parts
 
     def _write_share(self) -> float:
         reads, writes = self._take("rwmixread", None), self._take("rwmixwrite", None)
