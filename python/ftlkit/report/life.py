@@ -115,7 +115,12 @@ def rate(document: Document) -> str:
     known = document.get("write_rate")
     if known is None:
         return "the workload's own rate"
-    source = {"given": "", "workload": " (the workload's own rate)", "drive_write": " (one drive write)"}
+    daily = known["bytes_per_day"] / document["device"]["logical_bytes"]
+    source = {
+        "given": f" ({units.digits(daily)} drive writes)",
+        "workload": " (the workload's own rate)",
+        "drive_write": " (one drive write)",
+    }
     return f"{units.written(known['bytes_per_day'])} per day{source[known['source']]}"
 
 
