@@ -20,7 +20,7 @@ impl Oracle {
         let geometry = &layout.geometry;
         let least = f64::from(geometry.dies() * geometry.pages_per_block());
         let factor = (4.0 * f64::from(layout.logical_pages) / least).max(1.0).powf(1.0 / (CLASSES - 2) as f64);
-        let bound = |class: usize| (least * factor.powi(class as i32)).round() as u64;
+        let bound = |class: usize| (least * factor.powf(class as f64)).round() as u64;
         Self { bounds: std::array::from_fn(bound) }
     }
 

@@ -76,7 +76,7 @@ use crate::engines::demand::mapping_cache::{BATCH_UPDATE, CMT};
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::demand::translation::TranslationTable;
 use crate::port::error::ConfigError;
-use crate::schemes::tpftl::two_level_lru::{Options, TwoLevelLru};
+use crate::schemes::tpftl::two_level_lru::{Ahead, Options, TwoLevelLru};
 
 const SOURCE: &str = "Zhou 2015";
 
@@ -139,8 +139,10 @@ impl DemandScheme for Tpftl {
         let bytes = values.integer(CMT.name);
         let options = Options {
             batches: values.word(BATCH_UPDATE.name) == "true",
-            by_request: values.word("request_prefetch") == "true",
-            is_selective: values.word("selective_prefetch") == "true",
+            ahead: Ahead {
+                by_request: values.word("request_prefetch") == "true",
+                is_selective: values.word("selective_prefetch") == "true",
+            },
             after: values.integer("prefetch_after") as i32,
             clean_first: values.word("clean_first") == "true",
         };

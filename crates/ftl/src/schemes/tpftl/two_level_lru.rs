@@ -19,14 +19,21 @@ const NODE_BYTES: u64 = 8;
 pub struct Options {
     /// A translation page that is written takes all its changed entries along.
     pub batches: bool,
-    /// A miss brings in the rest of its request.
-    pub by_request: bool,
-    /// A miss brings in what follows a run of cached entries.
-    pub is_selective: bool,
+    /// What a miss brings in beside its entry.
+    pub ahead: Ahead,
     /// Nodes more or fewer that turn selective prefetching off or on.
     pub after: i32,
     /// Clean entries leave before changed ones.
     pub clean_first: bool,
+}
+
+/// Entries that come with a miss.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// The rest of its request.
+    pub by_request: bool,
+    /// As many as are cached right before it.
+    pub is_selective: bool,
 }
 
 /// The cached entries of a translation page.
@@ -131,7 +138,7 @@ impl TwoLevelLru {
 
     /// A node came or went.
     fn count_node(&mut self, by: i32) {
-        self.used_bytes = self.used_bytes.wrapping_add_signed(i64::from(by) * NODE_BYTES as i64);
+        self.used_bytes = if by > 0 { self.used_bytes + NODE_BYTES } else { self.used_bytes - NODE_BYTES };
         self.change += by;
         if self.change.abs() == self.options.after {
             self.prefetches = self.change < 0;
@@ -169,8 +176,8 @@ impl TwoLevelLru {
     /// Entries behind one that is brought in that come along: the request's, and, while nodes
     /// become fewer, as many as are cached before it.
     fn length_ahead(&self, lpn: Lpn, (page, offset): (u32, u32)) -> u32 {
-        let of_request = if self.options.by_request { self.request_end.saturating_sub(lpn.get() + 1) } else { 0 };
-        let node = self.nodes.get(&page).filter(|_| self.options.is_selective && self.prefetches);
+        let of_request = if self.options.ahead.by_request { self.request_end.saturating_sub(lpn.get() + 1) } else { 0 };
+        let node = self.nodes.get(&page).filter(|_| self.options.ahead.is_selective && self.prefetches);
         let before = node.map_or(0, |node| (0..offset).rev().take_while(|at| node.times.contains_key(at)).count());
         let rest = self.paging.entries_per_page().min(self.logical_pages - page * self.paging.entries_per_page());
         of_request.max(before as u32).min(rest - 1 - offset)

@@ -4,7 +4,8 @@ use super::*;
 use crate::port::timing::Nanos;
 use host::Hint;
 
-const ALL: Options = Options { batches: true, by_request: true, is_selective: true, after: 3, clean_first: true };
+const ALL: Options =
+    Options { batches: true, ahead: Ahead { by_request: true, is_selective: true }, after: 3, clean_first: true };
 const PER_PAGE: u32 = 64;
 const PAGES: u32 = 500;
 
@@ -59,7 +60,11 @@ impl Model {
     }
 
     fn count(&mut self, before: usize, options: Options) {
-        self.change += self.pages().len() as i32 - before as i32;
+        self.change += match self.pages().len() {
+            now if now > before => 1,
+            now if now < before => -1,
+            _ => 0,
+        };
         if self.change.abs() == options.after {
             self.prefetches = self.change < 0;
             self.change = 0;
@@ -104,8 +109,8 @@ impl Model {
         self.enter(lpn, options);
         let is_here = |model: &Self, lpn: u32| model.entries.iter().any(|entry| entry.lpn == lpn);
         let before = (page * PER_PAGE..lpn).rev().take_while(|&lpn| is_here(self, lpn)).count() as u32;
-        let run = if options.is_selective && self.prefetches { before } else { 0 };
-        let asked = if options.by_request { end.saturating_sub(lpn + 1) } else { 0 };
+        let run = if options.ahead.is_selective && self.prefetches { before } else { 0 };
+        let asked = if options.ahead.by_request { end.saturating_sub(lpn + 1) } else { 0 };
         let last = (lpn + run.max(asked)).min((page + 1) * PER_PAGE - 1).min(PAGES - 1);
         for next in lpn + 1..=last {
             if is_here(self, next) {
@@ -124,13 +129,12 @@ impl Model {
 #[test]
 fn the_cache_agrees_with_the_obvious_model() {
     for (number, capacity) in [(0, 14), (1, 40), (2, 100), (3, 400), (4, 401), (5, 1500), (6, 5000)] {
-        for flags in 0..16_u32 {
-            let is = |bit: u32| flags >> bit & 1 == 1;
+        for flags in 0..16 {
+            let is = |bit: i32| flags >> bit & 1 == 1;
             let options = Options {
                 batches: is(0),
-                by_request: is(1),
-                is_selective: is(2),
-                after: 1 + flags as i32 % 3,
+                ahead: Ahead { by_request: is(1), is_selective: is(2) },
+                after: 1 + flags % 3,
                 clean_first: is(3),
             };
             let mut cache = TwoLevelLru::new(capacity, options, PAGES, PER_PAGE);
@@ -138,7 +142,7 @@ fn the_cache_agrees_with_the_obvious_model() {
             for step in 0..250 {
                 let drawn = rng.bits();
                 let first =
-                    if drawn & 3 == 0 { step % PAGES } else { ((drawn >> 8) % 500).min((drawn >> 30) % 500) as u32 };
+                    if drawn % 4 == 0 { step % PAGES } else { ((drawn >> 8) % 500).min((drawn >> 30) % 500) as u32 };
                 let pages = (1 + (drawn >> 50) % 6).min(u64::from(PAGES - first)) as u32;
                 cache.announce(&request(first, pages));
                 for lpn in first..first + pages {
