@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ftlkit as fk
 import sample
 from conftest import Call
 from ftlkit._util import units
@@ -136,6 +137,13 @@ def test_lives_are_ranked_under_even_wear_where_one_has_no_forecast() -> None:
     assert "1 point not ranked: in its first turn" in told
     (told,) = statements(runs[2:], "life").headline
     assert "no point can be ranked: each is in its first turn" in told
+
+
+def test_a_goal_without_a_figure_is_told() -> None:
+    (told,) = statements([row(name, 1e5) | {"read_p99_ns": None} for name in "ab"], "p99-read").headline
+    assert told == "On fin1 (slc-small) no point has a 99th percentile of reads."
+    with pytest.raises(fk.UserError, match=r"--goal p99-read: needs a clock .* rank by wa or life"):
+        fk.sweep("zipf", "page", goal="p99-read", clock=False)
 
 
 def test_equals_are_told_by_their_ram() -> None:

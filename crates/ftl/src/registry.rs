@@ -324,6 +324,13 @@ impl Resolved {
     fn with_write_buffer<D: Device>(&self, drive: Drive<D>, layout: &Layout) -> Result<Drive<D>, ConfigError> {
         let chosen = self.part(PartKind::Buffer).and_then(|part| Some((buffer_kind(part.entry)?, &part.values)));
         let Some((kind, values)) = chosen else { return Ok(drive) };
+        if drive.needs_future() {
+            let (mapping, buffer) = (self.mapping().entry.name, kind.entry.name);
+            return Err(ConfigError(format!(
+                "{mapping}: it is told what the host will ask, which is not what {buffer} passes on; leave {buffer} out, \
+                 or take other victims or streams"
+            )));
+        }
         let (policy, room) = (kind.build)(layout, values)?;
         Ok(drive.with_write_buffer(policy, room, layout))
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 from ftlkit import study
@@ -13,6 +14,7 @@ from ftlkit.advice.study_file import refuse
 from ftlkit.api import catalogue
 from ftlkit.own.loading import resolved
 from ftlkit.own.references import references
+from ftlkit.report.cautions import FUTURE
 from ftlkit.study import Options
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
@@ -208,6 +210,12 @@ class Query:
         names = [name.strip() for name in (self.ftl or "").split(",") if name.strip()]
         if names:
             references(study.named(self.ftl or ""))
+        for name in names:
+            if known := {f"{key}={value}" for key, value in FUTURE} & {*re.split("[:+]", name)}:
+                raise UserError(
+                    f"--ftl {name}: {known.pop()} decides by what the host will ask, so no controller can have it. "
+                    "Leave it out; ftlkit compare shows it as a bound."
+                )
         return list(dict.fromkeys(map(resolved, names)))
 
     def trace(self) -> str | None:

@@ -21,12 +21,13 @@ from ftlkit import study
 from ftlkit._util import Json
 from ftlkit._util.stacks import mapping
 from ftlkit.api import catalogue
+from ftlkit.report.cautions import FUTURE
 from ftlkit.sweeps import values
 
 FLOOR_BYTES = 1 << 10
 """The least RAM that a cache or a buffer is tried with, unless its own least is above."""
 
-NOT_TO_BE_BUILT = frozenset({("victims", "opt"), ("streams", "oracle"), ("copy_choice", "original")})
+NOT_TO_BE_BUILT = frozenset({*FUTURE, ("copy_choice", "original")})
 """Values of parameters that know the future, or take out the mechanism that they belong to."""
 
 _CLASSIFIERS = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})

@@ -53,6 +53,9 @@ LAPS = 5
 after 1, 2, 5 and 18 rounds; ranges hold the life from 5 on.
 """
 
+FUTURE = (("victims", "opt"), ("streams", "oracle"))
+"""Values of parameters that know the future."""
+
 COMPARED_BYTES = 4096
 """Bytes of the requests under which presets were compared with drives."""
 
@@ -527,6 +530,12 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         _runs(lambda run: run["precondition"] and run["precondition"]["settled"] is False),
         "Write amplification had not settled under {names} when measuring began: a steady state may differ.",
         of_many="Write amplification had not settled when measuring began: a steady state may differ",
+    ),
+    Rule(
+        "future",
+        _runs(lambda run: {*FUTURE} & {*run["parameters"].items()}),
+        "{names} decides by what the host will ask: a bound, which no controller reaches.",
+        of_many="Points that decide by what the host will ask are a bound, which no controller reaches",
     ),
     Rule(
         "cached_whole",

@@ -115,7 +115,7 @@ def rate(document: Document) -> str:
     known = document.get("write_rate")
     if known is None:
         return "the workload's own rate"
-    daily = known["bytes_per_day"] / document["device"]["logical_bytes"]
+    daily = known["bytes_per_day"] / device_of(document)["logical_bytes"]
     source = {
         "given": f" ({units.digits(daily)} drive writes)",
         "workload": " (the workload's own rate)",

@@ -245,7 +245,14 @@ def with_goal(plan: Plan, goal: str | None) -> Plan:
     """The plan with a goal, if one is given; without a clock where its goal needs none."""
     plan = replace(plan, goal=goal or plan.goal)
     goals.check(plan.goal)
-    return plan if plan.goal is None or goals.GOALS[plan.goal].has_time else without_clock(plan)
+    if plan.goal is None or goals.GOALS[plan.goal].has_time:
+        if plan.goal is not None and plan.study.get("run", {}).get("clock") is False:
+            raise UserError(
+                f"--goal {plan.goal}: needs a clock (--no-clock, run.clock = false). Leave that out, or rank by "
+                f"{' or '.join(goals.TIMELESS)}."
+            )
+        return plan
+    return without_clock(plan)
 
 
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:

@@ -117,7 +117,7 @@ def _headline(points: list[_Point]) -> list[str]:
     where = f"On {points[0].group.workload} ({points[0].group.device})"
     ranked = [point for point in points if point.is_ranked]
     if not any(point.cost for point in points) and not points[0].goal.is_most:
-        return []
+        return [f"{where} no point has a {points[0].goal.words}."]
     if len(points) == 1 and points[0].cost:
         return [f"{where} {points[0].group.name} has a {points[0].goal.words} of {points[0].shown}."]
     if not ranked:

@@ -69,7 +69,7 @@ impl Image {
         })?;
         if ftl.needs_future() {
             return Err(ConfigError(format!(
-                "{stack}: chooses what leaves RAM by what the host will ask, which only a simulated run knows; choose another value of victims"
+                "{stack}: decides by what the host will ask, which only a simulated run knows; choose another value of victims or streams"
             ))
             .into());
         }
