@@ -125,3 +125,13 @@ fn an_unknown_scheme_is_refused_with_the_list() {
     let all: Vec<_> = mappings().into_iter().map(|entry| entry.name).collect();
     assert!(message.contains("dtfl") && message.contains(&all.join(", ")), "{message}");
 }
+
+#[test]
+fn what_knows_the_future_of_the_host_takes_no_buffer() {
+    let layout = layout(256, 16, 2000);
+    let create = |text: &str| create(&text.parse().expect("a spelling"), &layout);
+    assert!(create("page:streams=oracle").is_ok_and(|drive| drive.needs_future()));
+    assert!(create("page:streams=sepbit+lru:ram=16KiB").is_ok());
+    let refused = create("page:streams=oracle+lru:ram=16KiB").err().expect("refused");
+    assert!(refused.0.contains("is not what lru passes on; leave lru out"), "{}", refused.0);
+}
