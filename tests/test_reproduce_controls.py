@@ -115,6 +115,26 @@ def test_claim_is_open_unless_its_verdict_holds_over_more_than_half_of_a_range(
     assert "n decides" in judgement.text or verdict != "open"
 
 
+@pytest.mark.parametrize(
+    ("of_fin1", "of_fin2", "verdict", "rows"),
+    [
+        pytest.param([0.8, 1.2], [1.2, 0.8], "not", ["no control", "not"], id="fails at each value"),
+        pytest.param([0.8, 1.2], [1.2, 1.2], "not", ["no control", "not"], id="one row fails at each value"),
+        pytest.param([0.8, 0.8], [1.2, 0.8], "open", ["no control", "open"], id="one value fails"),
+        pytest.param([0.8, 0.8, 1.2], [0.8, 1.2, 0.8], "open", ["open", "open"], id="each row holds over two thirds"),
+    ],
+)
+def test_claim_is_judged_by_its_worst_row_at_each_value_of_a_range(
+    study: Path, of_fin1: list[float], of_fin2: list[float], verdict: str, rows: list[str]
+) -> None:
+    of_rows = {"fin1": of_fin1, "fin2": of_fin2}
+    timed = [(time, 2**step, load) for load, times in of_rows.items() for step, time in enumerate(times)]
+    points = [made(*run) for time, n, load in timed for run in ((time, n, "A", load), (1.0, n, "B", load))]
+    measure = CHANGE + ', only = { n = 1 }, each = ["workload"]'
+    judgement = judged(study, claim("measured", measure, LESS + 'unprinted = { sweep = "n", key = "n" }\n'), points)
+    assert [judgement.verdict, *(row.verdict for row in judgement.rows)] == [verdict, *rows]
+
+
 def test_points_of_a_range_without_results_count(study: Path) -> None:
     """Two of four hold, and one was not run."""
     points = [point for n in (1, 2) for point in (made(0.8, n, "A"), made(1.0, n, "B"))]

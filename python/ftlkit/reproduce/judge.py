@@ -8,7 +8,7 @@ the paper does not print.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -107,7 +107,7 @@ class Judgement:
 
         `open` if one of them is.
         """
-        return max((row.verdict for row in self.rows), key=list(VERDICTS).index)
+        return _worst(row.verdict for row in self.rows)
 
     @property
     def value(self) -> float:
@@ -119,6 +119,11 @@ class Judgement:
     def text(self) -> str:
         """All rows in a line."""
         return "; ".join(f"{row.label}: {row.text}" if row.label else row.text for row in self.rows)
+
+
+def _worst(verdicts: Iterable[str]) -> str:
+    """The last of them in `VERDICTS`."""
+    return max(verdicts, key=list(VERDICTS).index)
 
 
 MEASURED = ("measured", "ours")
@@ -158,8 +163,8 @@ def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
     judged = []
     for label, row in rows.items():
         over = [of_value for ranged_label, of_value in ranged.items() if _is_of(ranged_label, label)]
-        judged.append(_ranged(claim, _controlled(claim, row, _like(without, label)), over))
-    return Judgement(claim, judged)
+        judged.append(replace(_controlled(claim, row, _like(without, label)), over=over))
+    return Judgement(claim, _ranged(claim, judged))
 
 
 def _rows(claim: Claim, points: Sequence[Point]) -> dict[str, Row]:
@@ -209,15 +214,31 @@ def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> b
     return 2 * fmean(left) <= fmean(kept) and min(kept) - max(left) > NOISE
 
 
-def _ranged(claim: Claim, row: Row, over: list[Row]) -> Row:
-    """A row that is open unless the bounds give its verdict over more than half of a range."""
-    if not over or not row.values:
-        return replace(row, over=over)
-    bounds = _verdict(claim, row.values)
-    held = sum(bool(value.values) and value.verdict == bounds for value in over)
-    if 2 * held > len(over):
-        return replace(row, over=over)
-    return replace(row, over=over, verdict="open", note=f"{claim.unprinted['key']} decides")
+def _ranged(claim: Claim, rows: list[Row]) -> list[Row]:
+    """Rows of a claim, open unless its worst has its verdict over more than half of a range.
+
+    A claim that fails at each value, by another row each time, is *not*. Where the worst changes
+    and each row keeps its own over more than half, all are open.
+    """
+    own = {row.label: _verdict(claim, row.values) for row in rows if row.values}
+    at: dict[str, dict[str, str]] = {}
+    turned: set[str] = set()
+    for row in (row for row in rows if row.values):
+        for of_value in row.over:
+            value = of_value.label.removeprefix(f"{row.label}, ")
+            at.setdefault(value, dict(own))[row.label] = of_value.verdict
+        if not _holds_over((of_value.verdict for of_value in row.over), own[row.label]):
+            turned.add(row.label)
+    if not at or _holds_over((_worst(found.values()) for found in at.values()), _worst(own.values())):
+        return rows
+    note = f"{claim.unprinted['key']} decides"
+    return [replace(row, verdict="open", note=note) if row.label in (turned or own) else row for row in rows]
+
+
+def _holds_over(verdicts: Iterable[str], verdict: str) -> bool:
+    """Whether more than half of these are the verdict, or there are none."""
+    same = [found == verdict for found in verdicts]
+    return not same or 2 * sum(same) > len(same)
 
 
 def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
