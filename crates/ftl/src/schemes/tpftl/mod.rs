@@ -24,8 +24,8 @@
 //!   that came with the same miss. Fewer places make fewer entries.
 //! - Of a request that reads or writes several pages, what lies in the translation page of a miss
 //!   comes with it; with selective prefetching at least as many as entries cached before it.
-//! - Selective prefetching is off at first. After a fill in order there is one node or two, so reads
-//!   of single pages in order never turn it on.
+//! - Selective prefetching is off at first. After a fill in order there is one node or two, so
+//!   reads of single pages in order never turn it on.
 //! - A node takes 8 B, for the number of its page and its list.
 //! - Otherwise as dftl: victims among data and translation blocks alike, one block set aside for
 //!   translation pages.
