@@ -218,15 +218,16 @@ def _ranged(claim: Claim, rows: list[Row]) -> list[Row]:
     """Rows of a claim, open unless its worst has its verdict over more than half of a range.
 
     A claim that fails at each value, by another row each time, is *not*. Where the worst changes
-    and each row keeps its own over more than half, all are open.
+    and each row keeps its own over more than half, all are open. A row without a range says nothing
+    of other values, so it is left out.
     """
-    own = {row.label: _verdict(claim, row.values) for row in rows if row.values}
+    own = {row.label: _verdict(claim, row.values) for row in rows if row.values and row.over}
     at: dict[str, dict[str, str]] = {}
     turned: set[str] = set()
-    for row in (row for row in rows if row.values):
+    for row in (row for row in rows if row.label in own):
         for of_value in row.over:
             value = of_value.label.removeprefix(f"{row.label}, ")
-            at.setdefault(value, dict(own))[row.label] = of_value.verdict
+            at.setdefault(value, {})[row.label] = of_value.verdict
         if not _holds_over((of_value.verdict for of_value in row.over), own[row.label]):
             turned.add(row.label)
     if not at or _holds_over((_worst(found.values()) for found in at.values()), _worst(own.values())):
