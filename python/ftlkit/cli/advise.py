@@ -49,9 +49,9 @@ def advise(
     goal: Annotated[
         str,
         option(
-            "Metric to optimise: mean or p99 response, that of reads or writes, write amplification, life, or RAM; "
-            "several by commas are answered one after the other.",
-            "|".join(GOALS),
+            f"Metric to optimise: {', '.join(GOALS)} (responses, write amplification, life, RAM); several by commas "
+            "are answered one after the other.",
+            "GOAL",
             _SEARCH,
             names=lambda: GOALS,
         ),
