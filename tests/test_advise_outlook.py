@@ -108,6 +108,7 @@ def test_a_life_without_a_forecast_is_told_in_years_by_write_amplification(trace
     assert life.sentences(Query(trace), written("dftl"), written("page")) == []
     new = json.loads(written("page").rows[0]["document"])
     new["runs"][0]["precondition"] = {"mode": "fill"}
+    new["runs"][0]["erases"]["mean"] = 0.191
     unsettled = with_columns(written("page"), erases_mean=0.191, document=json.dumps(new))
     (none,) = life.sentences(Query(trace, goal="wa"), unsettled, None)
     assert none.startswith("No years are told: each block was filled 0.191 times under page while measured")

@@ -349,7 +349,7 @@ def test_zones_of_a_fio_job_are_parts_of_the_data(tmp_path: Path) -> None:
         {"weight": 20, "pattern": "uniform", "region": [0.2, 1]},
     ]
     assert fk.trace_info(str(path), requests=2000)["statistics"]["total"]["writes"] == 2000
-    for zones in ("80:20", "0/100", "80/0", "50/60:50/x"):
+    for zones in ("80:20", "0/100", "80/0", "50/60:50/x", "80/nan"):
         path.write_text(f"{job}{zones}\n")
         with pytest.raises(UserError, match=r"is no zone. Give shares .* zoned:80/20:20/80"):
             built(str(path))

@@ -146,6 +146,14 @@ def test_a_goal_without_a_figure_is_told() -> None:
         fk.sweep("zipf", "page", goal="p99-read", clock=False)
 
 
+@pytest.mark.parametrize("goal", ['"was"', "3", '["wa"]'])
+def test_what_is_no_goal_of_a_study_is_refused(goal: str, tmp_path: Path) -> None:
+    study = tmp_path / "sweep.toml"
+    study.write_text(f'[workload]\npreset = "fin1"\n[[ftl]]\nname = "page"\n[sweep]\ngoal = {goal}\n')
+    with pytest.raises(fk.UserError, match=r"there is no such goal.* There are mean, p99"):
+        fk.sweep(study)
+
+
 def test_equals_are_told_by_their_ram() -> None:
     rows = [row("a", 1e5) | {"ram_bytes": 4 << 20}, row("b", 1e5) | {"ram_bytes": 1 << 20}]
     (told,) = statements(rows).headline

@@ -327,8 +327,8 @@ impl Resolved {
         if drive.needs_future() {
             let (mapping, buffer) = (self.mapping().entry.name, kind.entry.name);
             return Err(ConfigError(format!(
-                "{mapping}: it is told what the host will ask, which is not what {buffer} passes on; leave {buffer} out, \
-                 or take other victims or streams"
+                "{mapping}: it is told what the host will ask, which is not what {buffer} passes on; leave {buffer} \
+                 out, or take other victims or streams"
             )));
         }
         let (policy, room) = (kind.build)(layout, values)?;

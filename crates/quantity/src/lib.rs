@@ -41,7 +41,7 @@ pub const DURATIONS: [(&str, u64); 9] = [
 const LETTERS: &str = "kmgt";
 
 const NOT_WHOLE: &str = "not a whole number";
-const A_SIZE: &str = "write a number of bytes, or one with k, M, G, T (powers of 1024), KiB, MiB, GiB, TiB (the same) or B, kB, MB, GB, TB (powers of 1000)";
+const A_SIZE: &str = "write a number of bytes, or one with k, M, G, T (powers of 1024), KiB to PiB (the same) or B, kB, MB, GB, TB, PB (powers of 1000)";
 const A_COUNT: &str = "write a whole number such as 10000, 10k or 1e4";
 const A_DURATION: &str = "write a number with one of ns, us, ms, s, min, h, d";
 
@@ -74,7 +74,7 @@ pub fn bytes_per_day(text: &str) -> Result<u64, String> {
     let times = named(&DURATIONS, unit).map(|unit| day / unit);
     let times =
         times.ok_or_else(|| format!("unknown unit of time \"{unit}\"; write a rate such as 12MB/s or 1TB/day"))?;
-    size(bytes)?.checked_mul(times).ok_or_else(|| "too large".to_owned())
+    size(bytes)?.checked_mul(times).ok_or_else(|| "too large (more than 64 bits of bytes per day)".to_owned())
 }
 
 /// A size that is no whole number of bytes, rounded to the next smaller unit: `12.9GiB` is

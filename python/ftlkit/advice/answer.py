@@ -35,7 +35,7 @@ from ftlkit.advice.choice import (
 from ftlkit.advice.commands import command
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
 from ftlkit.advice.measure import Measured, front, ratio
-from ftlkit.advice.query import CLOCKLESS, FINALISTS, FRONTS, GOALS, REFERENCE, Query
+from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
@@ -45,6 +45,7 @@ from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import buffer_ram
 from ftlkit.results.outcome import device_of
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
+from ftlkit.sweeps.goals import TIMELESS
 
 _NAMED = 2
 """Most ties to name."""
@@ -208,7 +209,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     lives = life.sentences(query, best, figures.get(REFERENCE))
     sentences = [
         *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
-        *(lives if query.goal in CLOCKLESS else []),
+        *(lives if query.goal in TIMELESS else []),
         *conditions.in_ram(query, result, best),
         *_without_buffers(query, best, beside.durable),
         *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
@@ -218,7 +219,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
         *_better(query.metric, best, better, searched if is_held_out else {}),
         *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
-        *(lives if query.goal not in CLOCKLESS else []),
+        *(lives if query.goal not in TIMELESS else []),
         *_settings(best.stack),
         *unit_answer.sentences(query, result, best),
     ]

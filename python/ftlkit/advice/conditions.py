@@ -14,12 +14,12 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.life import is_wide, missing_options
-from ftlkit.advice.query import CLOCKLESS
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import all_cautions, writes
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY
+from ftlkit.sweeps.goals import TIMELESS
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
@@ -108,7 +108,7 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
         better = "faster" if query.metric == query.response and query.keeps_time else "better"
         sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
     buffers = holders(best.stack)
-    if result.flushes and query.goal not in CLOCKLESS:
+    if result.flushes and query.goal not in TIMELESS:
         unpriced = "" if query.ftl else ", so stacks with a write buffer were not searched (--ftl names them)"
         unpriced = f", in which {' and '.join(buffers)} writes its RAM" if buffers else unpriced
         sentences.append(f"Response times leave out the workload's {several(result.flushes, 'flush')}{unpriced}.")

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
-from ftlkit.advice.query import CLOCKLESS, REFERENCE, Query
-from ftlkit.report.life import even, is_own_rate, rate
+from ftlkit.advice.query import REFERENCE, Query
+from ftlkit.report.life import even, is_in_first_turn, is_own_rate, rate
 from ftlkit.report.load import fifths, written_between
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
+from ftlkit.sweeps.goals import TIMELESS
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
@@ -39,7 +40,7 @@ _ROUNDS = 2
 def sentences(query: Query, best: Measured, reference: Measured | None) -> list[str]:
     """Known facts about the device's life under the advised stack, if any is."""
     mine = phrasing.of("life_bytes", best)
-    if mine is None and query.goal not in CLOCKLESS:
+    if mine is None and query.goal not in TIMELESS:
         return []
     if mine is None:
         bound = "Its life is at least the bytes of its run: the device survived, and there is no forecast."
@@ -62,14 +63,15 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     No time is told where it is that of a device in its first turn, which ends with the first erase
     of each block; else how far it is off by parts of the run.
     """
-    runs = [best, *([reference] if reference is not None and best.stack != REFERENCE else [])]
-    document = json.loads(best.rows[0]["document"])
-    document["runs"] = [json.loads(measured.rows[0]["document"])["runs"][0] for measured in runs]
-    told = even(Outcome(document))
-    new = [measured for measured in runs if wear(measured.rows[0]) < 1 and not _is_steady(measured)]
-    if not told or not new:
-        return [*told, *(_off(runs) if told else [])]
-    erased = " and ".join(f"{units.plain(wear(measured.rows[0]))} times under {measured.stack}" for measured in new)
+    measured = [best, *([reference] if reference is not None and best.stack != REFERENCE else [])]
+    documents = [json.loads(each.rows[0]["document"]) for each in measured]
+    runs = {each.stack: document["runs"][0] for each, document in zip(measured, documents, strict=True)}
+    if not (told := even(Outcome(documents[0] | {"runs": list(runs.values())}))):
+        return []
+    new = {stack: run["erases"]["mean"] for stack, run in runs.items() if is_in_first_turn(run)}
+    if not new:
+        return [*told, _off(runs)]
+    erased = " and ".join(f"{units.plain(mean)} times under {stack}" for stack, mean in new.items())
     return [
         (
             f"No years are told: each block was filled {erased} while measured, and write amplification is not that of "
@@ -78,22 +80,16 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     ]
 
 
-def _is_steady(measured: Measured) -> bool:
-    prepared = json.loads(measured.rows[0]["document"])["runs"][0].get("precondition") or {}
-    return bool(prepared.get("mode") == "steady")
-
-
-def _off(runs: list[Measured]) -> list[str]:
+def _off(runs: Json) -> str:
     """By how much such years are off, by the write amplification of each fifth of a run."""
     told = []
-    for measured in runs:
-        run = json.loads(measured.rows[0]["document"])["runs"][0]
+    for stack, run in runs.items():
         part = fifths(run["series"]["write_amplification"], written_between(run["series"]["host_written_bytes"]))
         if part and min(part) > 0:
             ends = [f"{units.share(abs(run['write_amplification'] / each - 1))}" for each in (max(part), min(part))]
-            told.append(f"{ends[0]} fewer to {ends[1]} more under {measured.stack}")
+            told.append(f"{ends[0]} fewer to {ends[1]} more under {stack}")
     by = f": by fifths of the run they may be {' and '.join(told)}" if told else ""
-    return [f"These years are no forecast, which takes {ENOUGH_ERASES:.0f} erases per block{by}."]
+    return f"These years are no forecast, which takes {ENOUGH_ERASES:.0f} erases per block{by}."
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from ftlkit import study
 from ftlkit._native import UserError
 from ftlkit._util import Json, units
-from ftlkit._util.lookup import hint
 from ftlkit._util.sizes import quantity
 from ftlkit.advice.study_file import refuse
 from ftlkit.api import catalogue
@@ -18,6 +17,7 @@ from ftlkit.report.cautions import FUTURE
 from ftlkit.study import Options
 from ftlkit.study.builder import check_seed
 from ftlkit.sweeps import values
+from ftlkit.sweeps.goals import TIMELESS, check
 
 REFERENCE = "page"
 """What every answer is set against: the whole map in RAM."""
@@ -69,9 +69,6 @@ _MEANT |= dict.fromkeys(("latency", "response", "speed", "iops", "throughput"), 
 _MEANT |= dict.fromkeys(("tail", "p95", "p999", "max"), "p99") | {"cost": "ram", "memory": "ram", "dram": "ram"}
 """Other names for the goals: a life comes with its years and DWPD."""
 
-CLOCKLESS = ("wa", "life")
-"""Goals that need no time."""
-
 PERCENTILES = {"p99": "requests", "p99-read": "reads", "p99-write": "writes"}
 """Goals that need many requests, and of which kind."""
 
@@ -122,7 +119,7 @@ class Query:
     def keeps_time(self) -> bool:
         """Whether runs have a clock: for goals that need times, and where it is asked for."""
         asked = self.options.get("clock")
-        return self.goal not in CLOCKLESS if asked is None else asked is True
+        return self.goal not in TIMELESS if asked is None else asked is True
 
     @property
     def response(self) -> str:
@@ -145,10 +142,7 @@ class Query:
 
     def check(self) -> None:
         """Refuse what cannot be answered, by a `UserError`."""
-        if self.goal not in GOALS:
-            meant = _MEANT.get(self.goal.casefold())
-            near = f" Did you mean {meant}?" if meant else hint(self.goal, GOALS)
-            raise UserError(f"--goal {self.goal}: there is no such goal.{near} There are {', '.join(GOALS)}.")
+        check(self.goal, GOALS, _MEANT.get(self.goal.casefold(), ""))
         if self.trials is not None and not 1 <= self.trials <= TRIALS:
             raise UserError(f"--trials {self.trials}: must be from 1 to {TRIALS:,}.")
         if not 1 <= self.seeds <= MOST_SEEDS:
@@ -159,8 +153,8 @@ class Query:
                 "--ftl: no translation layer is named. Give at least one, for example page,dftl, or leave --ftl out "
                 "to have all of them tried."
             )
-        if not self.keeps_time and self.goal not in CLOCKLESS:
-            goals = " or ".join(f"--goal {goal}" for goal in CLOCKLESS)
+        if not self.keeps_time and self.goal not in TIMELESS:
+            goals = " or ".join(f"--goal {goal}" for goal in TIMELESS)
             raise UserError(f"--no-clock: --goal {self.goal} compares response times. Leave it out, or take {goals}.")
         if "skip" in self.options:
             raise UserError("skip: the search sets it itself, for warm-ups and for the held-out part. Leave it out.")
@@ -214,7 +208,7 @@ class Query:
             if known := {f"{key}={value}" for key, value in FUTURE} & {*re.split("[:+]", name)}:
                 raise UserError(
                     f"--ftl {name}: {known.pop()} decides by what the host will ask, so no controller can have it. "
-                    "Leave it out; ftlkit compare shows it as a bound."
+                    "Leave it out; ftlkit compare takes it."
                 )
         return list(dict.fromkeys(map(resolved, names)))
 

@@ -25,7 +25,7 @@ from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
-from ftlkit.advice.query import CLOCKLESS, PERCENTILES, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
+from ftlkit.advice.query import PERCENTILES, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, holders, is_log, is_ram, log_shares, wear_policies
@@ -33,6 +33,7 @@ from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.results.store import Store, files
 from ftlkit.study.device_size import GEOMETRY
+from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
@@ -212,7 +213,7 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
     """The stacks to choose from, and the result before any trial; `TimeIsUp` if out of time."""
     flushes = int(info["statistics"]["total"]["flushes"])
     # A write buffer would lead by the time of flushes, which responses leave out.
-    is_durable = query.durable or (flushes > 0 and query.ftl is None and query.goal not in CLOCKLESS)
+    is_durable = query.durable or (flushes > 0 and query.ftl is None and query.goal not in TIMELESS)
     builds = Builds(device, clock.check, clock.ends_s)
     fits = builds.exact_refusal if query.stacks() else builds.refusal
     for mapping in [] if query.stacks() else _mappings():
@@ -301,6 +302,8 @@ def _look_over(document: Json, watch: Callable[[], Watcher], until_s: float | No
     total, requests = info["statistics"]["total"], generated(workload)
     for key in ("reads", "writes", "flushes"):
         total[key] = round(total[key] * requests / info["requests"])
+    # At most, since requests of the rest may come to the same pages.
+    total["footprint"]["touched_pages"] = round(total["footprint"]["touched_pages"] * requests / info["requests"])
     return info | {"requests": requests}
 
 

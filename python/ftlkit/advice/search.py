@@ -27,7 +27,7 @@ from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, Clock, RunTimes
 from ftlkit.advice.prefixes import Prefixes
 from ftlkit.advice.proposer import TrialChooser, optuna_study
-from ftlkit.advice.query import CLOCKLESS, FINALISTS, REFERENCE, TRIALS, Query
+from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS, Query
 from ftlkit.advice.rivals import rivals
 from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import (
@@ -43,6 +43,7 @@ from ftlkit.advice.space import (
     named,
     others,
 )
+from ftlkit.sweeps.goals import TIMELESS
 
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured, Point, Runner
@@ -182,7 +183,7 @@ class Search:
         # A choice has to be held against what everybody has without a search.
         self._try(rung, [stack for stack in self.result.defaults if stack not in rung.tried], self._times.survey_s)
         # Where writes are skewed they copy least, and few are drawn by chance.
-        classes = classified(self._space) if self._query.goal in CLOCKLESS else {}
+        classes = classified(self._space) if self._query.goal in TIMELESS else {}
         self.result.survey_trials += len(classes)
         spent += self._round(rung, classes, most - spent, self._times.survey_s)
         # What a log mapping does hangs on the size of its log more than on anything else.

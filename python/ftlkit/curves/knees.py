@@ -143,6 +143,8 @@ def _mean(point: Point) -> str:
 def _p99(first: Point, last: Point) -> str:
     """The way of the 99th percentile: of reads, where both kinds have one."""
     are_mixed = all(name in point.estimates for name in KINDS for point in (first, last))
-    name, whose = next(iter(KINDS.items())) if are_mixed else ("response_p99_ns", "")
-    begins, ends = (units.duration(point.estimates[name].mean) for point in (first, last))
-    return f"{f'the 99th percentile of {whose}' if whose else 'its 99th percentile'} from {begins} to {ends}"
+    metric, whose = "response_p99_ns", "its 99th percentile"
+    if are_mixed:
+        metric, whose = "read_p99_ns", "the 99th percentile of reads"
+    begins, ends = (units.duration(point.estimates[metric].mean) for point in (first, last))
+    return f"{whose} from {begins} to {ends}"

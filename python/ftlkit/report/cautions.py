@@ -534,8 +534,8 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "future",
         _runs(lambda run: {*FUTURE} & {*run["parameters"].items()}),
-        "{names} decides by what the host will ask: a bound, which no controller reaches.",
-        of_many="Points that decide by what the host will ask are a bound, which no controller reaches",
+        "{names} decides by what the host will ask, which no controller knows.",
+        of_many="A controller does not know what the host will ask, by which these points decide",
     ),
     Rule(
         "cached_whole",

@@ -388,9 +388,13 @@ def even_bytes(point: Outcome) -> float | None:
     None where that is not known, or of a device that was still in its first turn.
     """
     run = point.document["runs"][0]
+    return None if is_in_first_turn(run) else _allowed(point, run)
+
+
+def is_in_first_turn(run: Run) -> bool:
+    """Whether blocks were erased less than once each, on a device that was not in use before."""
     prepared = run["precondition"]
-    is_new = run["erases"]["mean"] < 1 and (prepared is None or prepared["mode"] != "steady")
-    return None if is_new else _allowed(point, run)
+    return run["erases"]["mean"] < 1 and (prepared is None or prepared["mode"] != "steady")
 
 
 def rows(results: Outcome) -> list[Json]:

@@ -173,7 +173,7 @@ class _Reading:
                 weight, begin, end = float(accesses), end, min(end + float(size) / 100, 1.0)
             except ValueError:
                 weight, begin = 0.0, end
-            if not 0 < weight <= 100 or begin >= end:
+            if not 0 < weight <= 100 or not begin < end:
                 raise UserError(
                     f"{self._path}: random_distribution=zoned:{zones}: {zone} is no zone. Give shares of requests and "
                     "of the data, in percent: zoned:80/20:20/80."

@@ -1,5 +1,6 @@
 """Goals by which the points of a sweep are ranked."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ftlkit._native import UserError
@@ -7,8 +8,6 @@ from ftlkit._util.lookup import hint
 
 NO_RANKING = ("worn_out", "overloaded")
 """Cautions that exclude points from the ranking: other requests, or a growing queue."""
-
-_OF_TIMES = "overloaded, worn out or without requests"
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Goal:
     metric: str
     """The column that decides."""
     words: str
-    unranked: str = _OF_TIMES
+    unranked: str = "overloaded, worn out or without requests"
     """The points left out, in words."""
     barring: tuple[str, ...] = NO_RANKING
     """Cautions that leave a point out."""
@@ -26,11 +25,6 @@ class Goal:
     """Whether the highest value is the best."""
     column: str = ""
     """The column by which it is written, if another one."""
-
-    @property
-    def has_time(self) -> bool:
-        """Whether it needs a clock."""
-        return self.unranked == _OF_TIMES
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -58,11 +52,12 @@ EVEN_LIFE = Goal(
 )
 """Stands for `life` where a point has no forecast."""
 
-TIMELESS = tuple(name for name, goal in GOALS.items() if not goal.has_time)
+TIMELESS = ("wa", "life")
 """Those that need no clock."""
 
 
-def check(goal: str | None) -> None:
-    """Refuse what is no goal."""
-    if goal is not None and goal not in GOALS:
-        raise UserError(f"--goal {goal}: there is no such goal.{hint(goal, GOALS)} There are {', '.join(GOALS)}.")
+def check(goal: object, known: Collection[str] = GOALS.keys(), near: str = "") -> None:
+    """Refuse what is none of the known goals; `near` is the one meant, if that is known."""
+    if not isinstance(goal, str) or goal not in known:
+        meant = f" Did you mean {near}?" if near else hint(str(goal), known)
+        raise UserError(f"--goal {goal}: there is no such goal.{meant} There are {', '.join(known)}.")

@@ -100,7 +100,6 @@ class Plan:
 
     def check(self) -> None:
         """Refuse keys that nothing takes, and more points than anyone waits for."""
-        goals.check(self.goal)
         if self.seeds < 1:
             raise UserError(f"--seeds {self.seeds}: must be 1 or more.")
         keys = [axis.key for axis in self.axes]
@@ -243,16 +242,18 @@ def without_clock(plan: Plan) -> Plan:
 
 def with_goal(plan: Plan, goal: str | None) -> Plan:
     """The plan with a goal, if one is given; without a clock where its goal needs none."""
-    plan = replace(plan, goal=goal or plan.goal)
-    goals.check(plan.goal)
-    if plan.goal is None or goals.GOALS[plan.goal].has_time:
-        if plan.goal is not None and plan.study.get("run", {}).get("clock") is False:
-            raise UserError(
-                f"--goal {plan.goal}: needs a clock (--no-clock, run.clock = false). Leave that out, or rank by "
-                f"{' or '.join(goals.TIMELESS)}."
-            )
+    plan = replace(plan, goal=plan.goal if goal is None else goal)
+    if plan.goal is None:
         return plan
-    return without_clock(plan)
+    goals.check(plan.goal)
+    if plan.goal in goals.TIMELESS:
+        return without_clock(plan)
+    if plan.study.get("run", {}).get("clock") is False:
+        raise UserError(
+            f"--goal {plan.goal}: needs a clock (--no-clock, run.clock = false). Leave that out, or rank by "
+            f"{' or '.join(goals.TIMELESS)}."
+        )
+    return plan
 
 
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:

@@ -1,9 +1,10 @@
 //! An oracle: pages that will die at the same time share blocks, as no controller can know.
 //!
-//! Source: ftlkit; a bound for other classifiers, as the one by death times in Wang 2022. Classes
-//! go by the time that is left until the host overwrites or trims a page. The bounds of the first
-//! seven grow by a constant factor, from the pages of an open block on each die to four times all
-//! logical pages; the last class has all else. Without a future every page is in it.
+//! Source: ftlkit; beside it one sees what a classifier leaves, though no proof says that none can
+//! write less. Classes go by the time that is left until the host overwrites or trims a page. The
+//! bounds of the first seven grow by a constant factor, from the pages of an open block on each die
+//! to four times all logical pages; the last class has all else. Without a future every page is in
+//! it.
 
 use crate::api::classifier::{Classifier, RelocatedPage, WrittenPage};
 use crate::api::layout::Layout;

@@ -69,7 +69,8 @@ impl Image {
         })?;
         if ftl.needs_future() {
             return Err(ConfigError(format!(
-                "{stack}: decides by what the host will ask, which only a simulated run knows; choose another value of victims or streams"
+                "{stack}: decides by what the host will ask, which only a simulated run knows; choose another value \
+                 of victims or streams"
             ))
             .into());
         }

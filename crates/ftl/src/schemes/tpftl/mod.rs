@@ -19,6 +19,8 @@
 //! Zhou 2015.
 //!
 //! ## Departures
+//! - Built from what others say of Zhou 2015, whose text was not at hand: how recency is counted,
+//!   what comes along with a miss, and sizes in RAM are choices made here.
 //! - Recency counts accesses; an entry that was brought in ahead has the time of the miss.
 //! - Entries brought in ahead take the places of clean entries of one translation page, and of none
 //!   that came with the same miss. Fewer places make fewer entries.
@@ -100,7 +102,8 @@ const PARAMETERS: [Parameter; 6] = [
         name: "selective_prefetch",
         kind: Kind::Choice { of: &["true", "false"] },
         default: "true",
-        meaning: "Whether a miss brings in as many entries as are cached right before it, while the cached pages become fewer.",
+        meaning: "Whether a miss brings in as many entries as are cached right before it, while the cached pages \
+                  become fewer.",
         source: SOURCE,
     },
     Parameter {

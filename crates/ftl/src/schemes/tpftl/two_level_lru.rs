@@ -9,7 +9,7 @@ use crate::api::request::Request;
 use crate::engines::demand::policy::MapCache;
 use crate::engines::demand::translation::{NewerEntries, Paging};
 
-/// Bytes of an entry: its offset in the translation page, and a PPN (Zhou 2015).
+/// Bytes of an entry: two for its offset in the translation page, four for a PPN.
 const ENTRY_BYTES: u64 = 6;
 /// Bytes of a translation page that has entries in RAM.
 const NODE_BYTES: u64 = 8;
@@ -117,13 +117,13 @@ impl TwoLevelLru {
     }
 
     /// Changes a node of RAM and puts it where its heat belongs; a node without entries goes.
-    fn change<T>(&mut self, page: u32, change: impl FnOnce(&mut Node) -> T) -> T {
+    fn change(&mut self, page: u32, change: impl FnOnce(&mut Node)) {
         let is_new = !self.nodes.contains_key(&page);
         let node = self.nodes.entry(page).or_default();
         if !is_new {
             self.by_heat.remove(&(node.heat(), page));
         }
-        let changed = change(node);
+        change(node);
         if node.times.is_empty() {
             self.nodes.remove(&page);
             self.count_node(-1);
@@ -133,7 +133,6 @@ impl TwoLevelLru {
                 self.count_node(1);
             }
         }
-        changed
     }
 
     /// A node came or went.
@@ -162,6 +161,7 @@ impl TwoLevelLru {
 
     /// The entry that leaves a node first leaves.
     fn evict(&mut self, page: u32) {
+        debug_assert!(self.nodes.contains_key(&page), "page {page} has no entry that could leave");
         let clean_first = self.options.clean_first;
         self.change(page, |node| {
             let Some((time, offset)) = node.leaving(clean_first) else { return };
