@@ -342,7 +342,7 @@ mod tests {
         for (key, text, part) in [
             ("cmt", "64KB", "did you mean 64KiB"),
             ("cmt", "-1", "must not be negative"),
-            ("cmt", "1PiB", "it must be from 64B to 1GiB"),
+            ("cmt", "1EiB", "it must be from 64B to 1GiB"),
             ("cmt", "32", "from 64B to 1GiB; a number without a unit is bytes, write for example 16KiB"),
             ("cmt", "2GiB", "from 64B to 1GiB"),
             ("cmt", "99999999999TiB", "64 bits"),
