@@ -1017,7 +1017,7 @@ def test_a_search_takes_the_seeds_that_runs_take() -> None:
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--goal", "speed"], ["--goal speed: there is no such goal", "mean, p99, wa, life, ram"]),
+        (["--goal", "speed"], ["--goal speed: there is no such goal", "mean, p99, p99-read, p99-write, wa, life, ram"]),
         (
             ["--capacity", "4GiB", "--ram", "3KiB"],
             ["--ram 3 KiB", "no tried stack needs so little", "dftl:cmt=64B needs least: 4.06 KiB"],

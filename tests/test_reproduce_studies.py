@@ -325,6 +325,8 @@ NO_CONTROL = {
         "streams, collected",
     ],
     "waftl": [
+        "W1, WAFTL",
+        "W1, DFTL",
         "W7, page is best",
         "W7, page is best, streams",
         "table I, collection",
