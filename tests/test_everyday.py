@@ -340,6 +340,21 @@ def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
             built(name)
 
 
+@pytest.mark.parametrize("bs", ["200..2048", "200-2k"])
+def test_a_range_of_request_sizes_is_of_multiples_of_the_least(bs: str) -> None:
+    generator = built("randwrite", bs=bs)["workload"]["generator"]
+    assert (generator["unit"], generator["sizes"]) == (200, {"uniform": {"min": 200, "max": 2048, "step": 200}})
+    total = fk.trace_info("randwrite", bs=bs, requests=2000)["statistics"]["total"]
+    assert total["mean_size_kb"] == pytest.approx(1100 / 1024, rel=0.05)
+    assert "--bs 200 is 200 B" in units.typed(bare_sizes.told({}, {"bs": bs}) or "")
+
+
+@pytest.mark.parametrize(("bs", "meant"), [("2k..512", "512..2k"), ("0..4k", "1..4k"), ("4k-512", "512-4k")], ids=str)
+def test_a_range_of_request_sizes_from_the_larger_is_corrected(bs: str, meant: str, call: Call) -> None:
+    result = call("compare", "log", "--bs", bs, "--ftl", "page", exits=2)
+    assert f"ftlkit compare log --bs {meant} --ftl page" in " ".join(result.stderr.split())
+
+
 def test_zones_of_a_fio_job_are_parts_of_the_data(tmp_path: Path) -> None:
     path = tmp_path / "zones.fio"
     job = "[one]\nrw=randwrite\nsize=32m\nnumber_ios=20k\nrandom_distribution=zoned:"

@@ -15,6 +15,7 @@ _OPTIONS = {f"{section}.{key}": option for option, (section, key) in PLACES.item
     "run.timeline": "timeline_window",
     "seed": "seed",
     "workload.generator.unit": "bs",
+    "workload.generator.sizes.uniform.max": "bs",
     "workload.generator.write_share": "write_share",
     "workload.generator.pattern.zipf.theta": "theta",
 }

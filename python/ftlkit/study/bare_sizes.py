@@ -21,9 +21,10 @@ _OPTIONS = ("bs", "span", "ram")
 
 def told(document: Json, options: Mapping[str, Any]) -> str | None:
     """A line for the header; None where each size has its unit."""
-    texts = {f"--{key}": options[key] for key in _OPTIONS if key in options}
-    texts |= {f"{key} =": text for key, text in _sizes(document)}
-    read = [f"{name} {text} is {units.size(size)}" for name, text in texts.items() if (size := _bare(text)) is not None]
+    given = {f"--{key}": re.split(r"\.\.|-", str(options[key])) for key in _OPTIONS if key in options}
+    given |= {f"{key} =": [text] for key, text in _sizes(document)}
+    texts = [(name, text) for name, ends in given.items() for text in ends]
+    read = [f"{name} {text} is {units.size(size)}" for name, text in texts if (size := _bare(text)) is not None]
     return f"Sizes without a unit are bytes, and k, M, G powers of 1024: {', '.join(read)}." if read else None
 
 

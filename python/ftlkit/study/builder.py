@@ -117,6 +117,11 @@ def device_table(choice: DeviceChoice, beside: Path | None = None) -> Json:
     """
     if not isinstance(choice, str):
         return _table("device", choice, "a preset's name")
+    if "," in choice:
+        raise UserError(
+            f"device.preset = {choice}: one device is taken here. To compare several: ftlkit sweep WORKLOAD --device "
+            f"{choice}."
+        )
     if not choice.endswith(".toml"):
         return {"preset": _native.device_preset(choice)}
     path = Path(choice) if beside is None else beside / choice

@@ -82,6 +82,11 @@ def load(name: str) -> Job:
     return _Reading(str(path), dict(reader[chosen or jobs[0]])).job()
 
 
+def multiples(least: int, most: int) -> Json:
+    """Sizes of a range in bytes: to fio, multiples of the least, equally likely."""
+    return {"uniform": {"min": least, "max": most, "step": least}}
+
+
 class _Reading:
     """The keys of a job, each taken once; those that are left are named."""
 
@@ -129,9 +134,7 @@ class _Reading:
                 raise UserError(
                     f"{self._path}: bsrange={between} is no range. Give the least size first: bsrange=4k-16k."
                 )
-            # To fio, sizes are multiples of the least.
-            sizes = {"uniform": {"min": least, "max": most, "step": least}}
-            return least, (least + most // least * least) / 2, {"sizes": sizes}
+            return least, (least + most // least * least) / 2, {"sizes": multiples(least, most)}
         return unit, unit, {}
 
     def _split(self, split: str) -> tuple[int, float, Json]:

@@ -5,6 +5,7 @@ has: a generator, a closed loop of a depth, and how the device is prepared. Wher
 given, it is the data on the device: its capacity, or the share of it that is in use.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,10 +145,10 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         _refuse(options, ("theta",), "only zipf has an exponent")
     if name in ("log", "cachelib"):
         _refuse(options, ("write_share",), f"a {name} only writes")
-    unit = _size("bs", options.get("bs", BS))
+    unit, sizes = _sizes(options.get("bs", BS))
     writes = options.get("write_share", write_share)
     _refuse_percent(writes)
-    generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS}
+    generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS, **sizes}
     if "theta" in options:
         generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
     closed: Json = {"loop": "closed"}
@@ -162,6 +163,20 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
         {"precondition": "steady" if random_writes else "fill"},
         _span(options),
     )
+
+
+def _sizes(bs: object) -> tuple[int, Json]:
+    """The alignment of requests in bytes, and the generator's key of a range of sizes."""
+    ends = re.fullmatch(r"(\S+?)(\.\.|-)(\S+)", str(bs))
+    if ends is None:
+        return _size("bs", bs), {}
+    least, most = _size("bs", ends[1]), _size("bs", ends[3])
+    if not 0 < least <= most:
+        meant = f"{ends[3]}{ends[2]}{ends[1]}" if least else f"1{ends[2]}{ends[3]}"
+        raise UserError(
+            f"--bs {bs}: a range goes from its smaller size, 1 B or more, to the larger. Did you mean {meant}?"
+        )
+    return least, {"sizes": fio_job.multiples(least, most)}
 
 
 def _refuse_percent(write_share: object) -> None:

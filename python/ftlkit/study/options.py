@@ -86,7 +86,13 @@ class TraceOptions(ReadingOptions, total=False):
     seed: Annotated[int, SEED]
     requests: Annotated[int, Option("Use the first N requests of a trace, or generate N.", "N", WORKLOAD)]
     bs: Annotated[
-        int | str, Option("Request size of a workload in one line, such as randwrite; default 4k.", "SIZE", WORKLOAD)
+        int | str,
+        Option(
+            "Request size of a workload in one line, such as randwrite, from 1 B; 512..4k: its multiples of 512 B, "
+            "equally likely. Default 4k.",
+            "SIZE|SIZE..SIZE",
+            WORKLOAD,
+        ),
     ]
     span: Annotated[int | str, Option("Address range of a generated workload; default: all data.", "SIZE", WORKLOAD)]
     write_share: Annotated[float | str, Option("Share of writes of such a workload: 30% or 0.3.", "SHARE", WORKLOAD)]
