@@ -16,7 +16,8 @@ import ftlkit as fk
 import sample
 from ftlkit import study as studies
 from ftlkit._native import causes, parse_study_toml
-from ftlkit.report import figures, tables
+from ftlkit._util import units
+from ftlkit.report import facts, figures, tables
 from ftlkit.report.causes import CAUSES
 from ftlkit.report.charts import ram as ram_chart
 from ftlkit.report.page import page
@@ -156,6 +157,14 @@ def test_priced_options_are_told_where_there_are_any(text: str, other: str) -> N
 def test_times_by_type_of_page_are_told_with_the_cells(other: str) -> None:
     assert "read 56.5 µs/77.5 µs/106 µs, program 200 µs" in other
     assert "cell tlc" in other
+
+
+def test_the_state_of_blocks_is_told_as_no_part_of_ram(results: fk.Results) -> None:
+    geometry = results.document["device"]["geometry"]
+    blocks = geometry["channels"] * geometry["dies_per_channel"] * geometry["planes_per_die"]
+    blocks *= geometry["blocks_per_plane"]
+    lines = facts.intro(results.document)
+    assert any(line.endswith(f"about 8 B per block, {units.size(8 * blocks)}.") for line in lines), lines
 
 
 def test_the_head_says_on_what_device_and_after_what_preparation(text: str) -> None:

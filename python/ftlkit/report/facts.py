@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _SAME_SIZE = 0.01
 """Capacities that differ by less are taken for one: sizes are rounded to blocks."""
 
+BLOCK_BYTES = 8
+"""A controller's state of a block under any mapping: its erases take 4 B, its valid pages or write
+pointer 2 or 3, its use 1."""
+
 ONE_BIT_ERASES = 50_000
 """Cells of several bits survive fewer erases."""
 
@@ -201,6 +205,14 @@ def slice_line(document: Document) -> str | None:
     return sliced(part) if part else None
 
 
+def blocks_line(document: Document) -> str:
+    """RAM for the blocks of the drive that no footprint has."""
+    geometry, physical = device_of(document)["geometry"], device_of(document)["physical_bytes"]
+    blocks = physical / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    state = f"about {BLOCK_BYTES} B per block, {units.size(BLOCK_BYTES * blocks)}"
+    return f"RAM leaves out the state of blocks (use, valid pages, erases): {state}"
+
+
 def sliced(*parts_bytes: int) -> str:
     """That slices stood for drives. How near they come stands in one place."""
     least, most = units.size(min(parts_bytes)), units.size(max(parts_bytes))
@@ -223,6 +235,7 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
         device_line(document),
         scaled_line(document),
         slice_line(document),
+        blocks_line(document),
         reading(document),
         *changes(document),
         f"{prepared[0].upper()}{prepared[1:]}",

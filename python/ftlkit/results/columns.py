@@ -477,7 +477,7 @@ _BIT_ERRORS = (
 _MAPPING = (
     Metric(
         "ram_bytes",
-        "RAM of the translation layer, with caches, write buffer and program buffer",
+        "RAM of the translation layer, with caches, write buffer and program buffer, without the state of blocks",
         *_BYTES,
         "footprint.ram_bytes",
         LOWER,
