@@ -29,13 +29,13 @@ def point(ftl: str, over: float, mean_ns: float, *, served: float = 0.0, behind:
 
 def test_layers_that_serve_alike_get_even_loads_to_just_above_the_most() -> None:
     rates = service.loads([1_000, 800])
-    assert rates == [6.2, 12, 25, 50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100]
+    assert rates == [0.78, 3.1, 12, 50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100]
 
 
 def test_layers_that_serve_unlike_get_loads_by_factors_from_the_least_to_the_most() -> None:
     rates = service.loads([8_000, 500, 0])
     assert rates == sorted(set(rates))
-    assert (rates[0], rates[-1]) == (3.1, 8_800)
+    assert (rates[0], rates[-1]) == (0.39, 8_800)
     assert max(after / before for before, after in pairwise(rates[4:])) < 1.5
     *below, above = service.reachable(rates, 500)
     assert max(below) <= 500 * service.BEYOND < above, "where it falls behind is seen, and no more"
@@ -110,13 +110,13 @@ def test_undecided_and_overloaded_loads_show_no_capacity() -> None:
 
 def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:
     flat = [point("page", rate, 1_000) for rate in (100, 200, 400)]
-    for kind in service.KINDS:
-        steep = [replace(at, estimates=dict(at.estimates)) for at in flat]
-        steep[1].estimates[kind] = Estimate(3_000, None, 1)
-        assert (
-            f"Its knee is between 100 and 200: the 99th percentile of {service.KINDS[kind]}"
-            in knees.over_load(steep)[0]
-        )
+    for whose, kinds in (("Its knee", service.KINDS), ("The knee of its tail", service.TAILS)):
+        for column, kind in kinds.items():
+            steep = [replace(at, estimates=dict(at.estimates)) for at in flat]
+            steep[1].estimates[column] = Estimate(3_000, None, 1)
+            percentile = "99.9th" if kinds is service.TAILS else "99th"
+            told = f"{whose} is between 100 and 200: the {percentile} percentile of {kind} goes from"
+            assert knees.over_load(steep)[0].count("knee") == knees.over_load(steep)[0].count(told) == 1
     assert "knee" not in knees.over_load(flat)[0]
     assert "knee" not in knees.over_load([*flat, point("page", 800, 9e9, behind=True)])[0], "an overload has none"
     del flat[0].estimates["read_p99_ns"]
@@ -125,10 +125,12 @@ def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:
 
 def test_the_lowest_default_load_has_the_responses_of_an_idle_device() -> None:
     """A knee told against a load that requests already meet at would lie too high."""
-    curve = fk.curve_load("randrw", "page", device="7450-like", bs="4k", write_share="30%", requests=3_000)
-    rows = curve.frame.to_dicts()
-    assert rows[0]["offered_iops"] <= max(row["iops"] for row in rows) / 50
-    assert rows[0]["read_p99_ns"] == pytest.approx(rows[0]["read_p50_ns"], rel=0.25)
+    curve = fk.curve_load("randrw", "page", device="7450-like", loads="80", bs="4k", write_share="30%", requests=20_000)
+    assert curve.capacity is not None
+    assert service.loads(curve.capacity.served.values())[0] <= 80
+    (row,) = curve.frame.to_dicts()
+    for percentile in ("read_p99_ns", "read_p99_9_ns"):
+        assert row[percentile] == pytest.approx(row["read_p50_ns"], rel=0.25), percentile
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """The verdict of a curve over load or depth, in sentences: each says what points measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ftlkit._util import units
-from ftlkit.curves.service import KINDS, Point, kept_up, layers, of_layer
+from ftlkit.curves.service import KINDS, TAILS, Point, kept_up, layers, of_layer
 from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
 
 KNEE = 2
-"""Where a 99th percentile is this many times that of the lowest load, the curve is steep."""
+"""Where a percentile is this many times that of the lowest load, the curve is steep."""
 
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
@@ -54,25 +54,25 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     return (
         f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
         f"and {_p99(first, last)}."
-        f"{_knee(kept)}"
+        f"{_knee(kept, KINDS, 'Its knee', 'the 99th percentile')}"
+        f"{_knee(kept, TAILS, 'The knee of its tail', 'the 99.9th percentile')}"
     )
 
 
-def _knee(points: Sequence[Point]) -> str:
-    """The highest load before a 99th percentile of reads or writes leaves the lowest load's.
+def _knee(points: Sequence[Point], kinds: Mapping[str, str], whose: str, percentile: str) -> str:
+    """The highest load before a percentile of reads or writes leaves the lowest load's.
 
     Of loads that a layer keeps up with: beyond these, times only reflect how long the workload is.
     """
     first = points[0]
-    steep = ((at, name) for at in range(1, len(points)) for name in KINDS if _growth(points[at], first, name) > KNEE)
+    steep = ((at, name) for at in range(1, len(points)) for name in kinds if _growth(points[at], first, name) > KNEE)
     place, metric = next(steep, (0, ""))
     if not metric:
         return ""
     low, before, beyond = (units.duration(at.estimates[metric].mean) for at in (first, *points[place - 1 : place + 1]))
     return (
-        f" Its knee is between {_rate(points[place - 1])} and {_rate(points[place])}: the 99th percentile of "
-        f"{KINDS[metric]} goes from {before} to {beyond}, more than {KNEE} times the {low} at {_rate(first)}, the "
-        "lowest load."
+        f" {whose} is between {_rate(points[place - 1])} and {_rate(points[place])}: {percentile} of {kinds[metric]} "
+        f"goes from {before} to {beyond}, more than {KNEE} times the {low} at {_rate(first)}, the lowest load."
     )
 
 

@@ -31,9 +31,12 @@ KEYS = {LOAD: "workload.speedup", DEPTH: "host.queue_depth"}
 KINDS = {"read_p99_ns": "reads", "write_p99_ns": "writes"}
 """Requests of one kind, by the column of their 99th percentile."""
 
+TAILS = {name.replace("p99", "p99_9"): kind for name, kind in KINDS.items()}
+"""The same by the column of their 99.9th percentile."""
+
 METRICS = (
     *("iops", "throughput_bytes_per_s", "response_mean_ns", "response_p99_ns"),
-    *(*KINDS, "read_p50_ns", "read_p99_9_ns"),
+    *(*KINDS, "read_p50_ns", *TAILS),
 )
 """What a point tells, as columns of results; those of a kind without requests are missing."""
 
@@ -46,8 +49,12 @@ More hide a layer's weakness behind the device's parallelism; with fewer, dies s
 STEPS = 11
 """Loads by default: from a tenth of the most that a layer serves, to a tenth above it."""
 
-FLOOR = (16, 8, 4, 2)
-"""Parts of the lowest of these that come first: at 1/160 of the most, requests hardly meet."""
+FLOOR = (128, 32, 8, 2)
+"""Parts of the lowest of these that come first, so the first load is 1/1280 of the most.
+
+A percentile is an idle device's while fewer reads meet a program than lie beyond it. Random reads
+and writes (30 %) on `7450-like`: p99.9 doubled at 0.6 % of saturation, p99 at 5 %.
+"""
 
 APART = 2.0
 """Layers that serve more unlike than by this factor get loads by factors, not by even steps."""
