@@ -2,7 +2,8 @@
 
 The rest takes a tenth of a second to load, and the libraries of a command up to a second. Ctrl-C in
 that time ends the process at once: nothing was begun, and an exception in the middle of an import
-could be caught or turned into another one by the module that is being loaded.
+could be caught or turned into another one by the module that is being loaded. SIGTERM, which job
+schedulers send, is answered as Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ _STOPPED = b"Stopped. Nothing was written.\n"
 
 def main() -> None:
     """Run the command with the process's arguments."""
-    # Shells ignore the signal for commands in the background, and then it stays so.
-    is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_heard:
-        signal.signal(signal.SIGINT, _stop)
+    # Shells ignore Ctrl-C for commands in the background, and then it stays so.
+    usual = (signal.default_int_handler, signal.SIG_DFL)
+    heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) in usual]
+    _answer(heard, _stop)
     from ftlkit.cli import command  # noqa: PLC0415 - what takes long
 
     try:
-        command()(obj=_hear if is_heard else None)
+        # From here on a signal is an exception: something may have been begun.
+        command()(obj=lambda: _answer(heard, signal.default_int_handler))
     finally:
         # Nothing is left to be said, and the interpreter's end cannot answer an exception.
-        if is_heard:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _answer(heard, signal.SIG_DFL)
 
 
-def _hear() -> None:
-    """From now on Ctrl-C is an exception: something may have been begun."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def _answer(heard: list[signal.Signals], handler: signal._HANDLER) -> None:
+    for number in heard:
+        signal.signal(number, handler)
 
 
 def _stop(_number: int, _frame: object) -> None:
