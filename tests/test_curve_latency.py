@@ -204,7 +204,10 @@ def test_a_curve_over_depth_is_shown_and_serves_no_less_with_more(call: Call, tm
     [
         (["load", "fin1", "--loads", "10ms"], ["--loads: 10ms is no load", "500..4000:+500"]),
         (["load", "fin1", "--loads", "0"], ["--loads: 0 is no load"]),
-        (["load", "fin1", "--device", "slc-small,tlc-nvme"], ["a curve is of one device"]),
+        (
+            ["spare", "fin1", "--device", "slc-small,tlc-nvme"],
+            ["of one device", "ftlkit sweep fin1 --device slc-small,tlc-nvme --ftl page --vary device.spare=0.05..0.3"],
+        ),
         (["load", "fin1", "--csv", "a.json"], ["must end in .csv"]),
         (["depth", "fin1", "--depths", "0"], ["queue_depth"]),
         (["depth", "fin1", "--ftl", "pag"], ["pag", "page"]),
@@ -214,6 +217,32 @@ def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Cal
     result = call("curve", *arguments, "--requests", 200, "--addresses", "dense", "--store", "s", exits=2)
     for word in words:
         assert word in " ".join(result.stderr.split())
+
+
+def test_layers_of_several_devices_are_called_by_both() -> None:
+    options: Json = {"span": "32MiB", "requests": 300, "precondition": "fill"}
+    devices = ("slc-small", "sd-card-32g")
+    curves = [
+        fk.curve_load("randread", "page", device=",".join(devices), loads="100,200", **options),
+        fk.curve_depth("randread", "page", device=",".join(devices), depths="1,2", **options),
+    ]
+    for curve in curves:
+        assert curve.frame["ftl"].unique(maintain_order=True).to_list() == [f"page on {name}" for name in devices]
+        assert [line.split()[1].rstrip(":,") for line in curve.facts if line.startswith("Device ")] == [*devices]
+    alone = fk.curve_load("randread", "page", device=devices[1], loads="100,200", **options)
+    assert curves[0].frame["response_mean_ns"][2:].to_list() == alone.frame["response_mean_ns"].to_list()
+
+
+def test_cautions_name_points_by_the_load_or_depth_that_was_asked_for() -> None:
+    ftls, options = "page,dftl:cmt=4m", {"device": "slc-small", "span": "32MiB", "requests": 300}
+    curves = [
+        fk.curve_load("randread", ftls, loads="1200,62e2", **options),  # type: ignore[arg-type] # as a study has them
+        fk.curve_depth("randread", ftls, depths="1,4", **options),  # type: ignore[arg-type] # as above
+    ]
+    words = (("at 1.20 k/s", "at 6.20 k/s"), ("with 1 outstanding", "with 4 outstanding"))
+    for curve, asked in zip(curves, words, strict=True):
+        points = " on randread, ".join(f"dftl:cmt=4m {how}" for how in asked)
+        assert any(f"2 of 4 points ({points} on randread)" in units.typed(text) for text in curve.cautions), asked
 
 
 def test_what_a_curve_goes_through_itself_is_no_option() -> None:
@@ -251,5 +280,6 @@ class Stopping(Local):
 def test_ctrl_c_says_where_finished_loads_are_kept(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ftlkit.curves.latency.executor", lambda **_: Stopping(1))
     result = call("curve", "load", *SMALL, "--loads", "100,200,300", "--json", "c.json", exits=130)
+    assert "page keeps up with 100 requests per second, the highest load" in " ".join(result.stdout.split())
     assert "Stopped. 3 of 8 runs are in points; the same command goes on from there." in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["points"]

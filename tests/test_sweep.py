@@ -396,15 +396,24 @@ def test_it_is_printed_what_points_were_run_on(call: Call, msr: Path, tmp_path: 
     for fact in (device, "read as msr, guessed from its content: times in 100ns, 200 requests", prepared):
         assert text.count(fact) == 1, (fact, text)
     assert ", guessed" not in call("sweep", msr, "--ftl", "page", "--format", "msr", "--device", "slc-small").stdout
+    keys = call("sweep", msr, "--ftl", "page", "--set", "device.channels=2").stdout
+    assert "Device given by its keys" in " ".join(keys.split())
 
 
-def test_ctrl_c_keeps_what_is_finished(start: Start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_sweep_shows_and_keeps_finished_points(stop: signal.Signals, start: Start, tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     out, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "page" in out
     assert f"{22 - len(store.keys())} not finished" in errors
+
+
+@pytest.mark.parametrize("command", ["compare", "curve cache"])
+def test_several_devices_where_one_is_taken_name_the_sweep_of_them(command: str, call: Call) -> None:
+    refused = call(*command.split(), "fin1", "--device", "slc-small,tlc-nvme", exits=2)
+    assert "ftlkit sweep WORKLOAD --device slc-small,tlc-nvme" in " ".join(refused.stderr.split())
 
 
 def children(parent: int) -> list[int]:

@@ -32,8 +32,9 @@ def curve_load(
 ) -> LatencyCurve:
     """Response times over offered load: a run at each, at the workload's own times, scaled.
 
+    `device` names presets or files by commas; layers of several are called `page on 7450-like`.
     `loads` are requests per second, as after `--loads`: `500..4000:+500`. Without them they go from
-    1/160 of what a closed loop serves to just above it. `store` is a result cache; without it
+    1/1280 of what a closed loop serves to just above it. `store` is a result cache; without it
     nothing is kept. The options are those of `study.Options`, without `loop`, `queue_depth` and
     `speedup`.
     """

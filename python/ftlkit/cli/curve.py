@@ -22,6 +22,7 @@ from ftlkit.cli.shell import ERR, OUT, Command, Group, kept_when_stopped, save, 
 from ftlkit.cli.show import show_left
 from ftlkit.curves import hits, latency
 from ftlkit.curves import spare as spares
+from ftlkit.curves.service import DEPTH, LOAD
 from ftlkit.report.rules import brief
 from ftlkit.results.store import DEFAULT, Store
 from ftlkit.results.store import files as stored
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.page import Drawing
     from ftlkit.curves.saved import Saved
     from ftlkit.sweeps.plan import Plan
+    from ftlkit.sweeps.run import Sweep
 
 app = typer.Typer(
     cls=Group, no_args_is_help=True, help="Draw curves over cache size, spare, offered load or queue depth."
@@ -119,15 +121,24 @@ def spare(
     from ftlkit.curves import drawings  # noqa: PLC0415 - the drawing libraries take a second to load
 
     made = plans.from_options([workload], ftl, device, chosen)
+    if len(made.devices) > 1:
+        raise UserError(
+            f"--device {device}: a curve over spare is of one device. To compare several: ftlkit sweep {workload} "
+            f"--device {device} --ftl {ftl} --vary device.spare={spares_} --precondition {chosen['precondition']}."
+        )
     made = plans.with_more(plans.without_clock(made), [values.axis(spares.KEY, spares_, "--spares")], seeds)
     check_writable([report], [*made.traces(), *stored(store)])
     check_pages(report=report)
     result_store = Store(store, create=True, lazily=True)
-    with kept_when_stopped(store):
+
+    def show(done: Sweep, report: Path | None = None) -> None:
+        for row in done.failed:
+            say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
+        _show(drawings.spare(spares.measured(done), made.document, workload), report)
+
+    with kept_when_stopped(store, show):
         done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
-    for row in done.failed:
-        say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
-    _show(drawings.spare(spares.measured(done), made.document, workload), report)
+    show(done, report)
 
 
 @app.command("load", cls=Command)
@@ -142,13 +153,13 @@ def load(
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
-    device: options.Device = None,
+    device: options.Devices = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Response time over offered load: who keeps up with how much, and how fast."""
     plan = latency.planned(workload, ftl, device, chosen, seeds)
-    _run(partial(latency.over_load, plan, loads), plan, store, threads, _Files(**files))
+    _run(LOAD, partial(latency.over_load, plan, loads), plan, store, threads, _Files(**files))
 
 
 @app.command("depth", cls=Command)
@@ -161,19 +172,25 @@ def depth(
     seeds: options.Seeds = None,
     store: options.StoreFolder = DEFAULT,
     files: Any = options.CHOSEN,  # noqa: ANN401 - the fields of `_Files` that were given
-    device: options.Device = None,
+    device: options.Devices = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
     """Requests served and response time over queue depth, in a closed loop."""
     plan = latency.planned(workload, ftl, device, chosen, seeds)
-    _run(partial(latency.over_depth, plan, depths), plan, store, threads, _Files(**files))
+    _run(DEPTH, partial(latency.over_depth, plan, depths), plan, store, threads, _Files(**files))
 
 
-def _run(over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: int | None, outputs: _Files) -> None:
-    """Run a curve over load or depth, show it and write it."""
+def _run(
+    kind: str, over: Callable[..., LatencyCurve], plan: Plan, store: Path, threads: int | None, outputs: _Files
+) -> None:
+    """Run a curve over load or depth, show it and write it; show what a stopped one has."""
     outputs.check([*plan.traces(), *stored(store)])
-    with kept_when_stopped(store):
+
+    def show(done: Sweep) -> None:
+        _show(latency.so_far(kind, plan, done).drawing(), None, screen(outputs.json, outputs.csv))
+
+    with kept_when_stopped(store, show):
         curve = over(Store(store, create=True, lazily=True), threads, lambda: watcher(ERR))
     outputs.write(curve, curve.drawing(), plan.traces())
 

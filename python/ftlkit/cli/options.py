@@ -76,6 +76,12 @@ Device = Annotated[
         names=catalogue.device_names,
     ),
 ]
+Devices = Annotated[
+    str | None,
+    option(
+        "Device presets, or files with a table \\[device], by commas.", "NAMES", DEVICE, names=catalogue.device_names
+    ),
+]
 Threads = Annotated[
     int | None, option("Parallel runs (default and maximum: one per core); results do not depend on it.", "N", DEVICE)
 ]

@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ from ftlkit.study.keys import SECTION_OF
 
 if TYPE_CHECKING:
     from rich.segment import Segment
+
+    from ftlkit.sweeps.run import Sweep
 
 
 class _Trimmed(Console):
@@ -283,8 +285,8 @@ def say_kept(store: Path) -> None:
 
 
 @contextmanager
-def kept_when_stopped(store: Path) -> Iterator[None]:
-    """Let Ctrl-C end runs of a sweep with the number of those that the store keeps."""
+def kept_when_stopped(store: Path, show: Callable[[Sweep], None] = lambda _: None) -> Iterator[None]:
+    """Let Ctrl-C end runs of a sweep with a partial result, and the number that the store keeps."""
     try:
         yield
     except Interrupted as stop:
@@ -292,6 +294,8 @@ def kept_when_stopped(store: Path) -> Iterator[None]:
 
         if not isinstance(stop.finished, Sweep) or not stop.finished.rows:
             raise
+        with suppress(UserError):  # No point can be shown yet.
+            show(stop.finished)
         progress = f"{len(stop.finished.rows)} of {stop.finished.points} runs are in {store}"
         say(f"Stopped. {progress}; the same command goes on from there.")
         raise typer.Exit(INTERRUPTED) from None

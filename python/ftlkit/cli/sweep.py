@@ -46,9 +46,7 @@ def sweep(
         str | None,
         option("Translation layers, by commas, as of `ftlkit compare`; default as there.", "NAMES"),
     ] = None,
-    device: Annotated[
-        str | None, option("Device presets, or files with a table [device], by commas.", "NAMES", study.DEVICE)
-    ] = None,
+    device: options.Devices = None,
     vary: options.Vary = None,
     seeds: options.Seeds = None,
     goal: Annotated[

@@ -226,8 +226,8 @@ def _load_notes(study: Json, points: list[Point], capacity: Capacity | None) -> 
     if capacity is not None:
         served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in capacity.served.items())
         notes.append(f"In a closed loop with {PROBE_DEPTH} outstanding, requests served a second: {served}.")
-        device = study.get("device", {})
-        suspends = (preset(str(device.get("preset", ""))) | device).get("suspend", "off") != "off"
+        devices = study.get("sweep", {}).get("devices", [study.get("device", {})])
+        suspends = any((preset(str(one.get("preset", ""))) | one).get("suspend", "off") != "off" for one in devices)
         if suspends and any(point.is_overloaded and point.over < capacity.served.get(point.ftl, 0) for point in points):
             notes.append(
                 "Arrivals sustain less than that where programs stop for reads: "

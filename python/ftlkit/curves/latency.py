@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,13 +20,14 @@ from ftlkit._util.outputs import write
 from ftlkit.curves import knees, service
 from ftlkit.curves.saved import Saved
 from ftlkit.curves.service import DEPTH, KEYS, LOAD, METRICS, Capacity, Point
-from ftlkit.report.facts import intro
-from ftlkit.results.store import Store, named
+from ftlkit.results.store import Store, named, varied
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.executors import executor
+from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
+from ftlkit.sweeps.summary import groups
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
@@ -76,15 +77,23 @@ class LatencyCurve(Saved):
     @property
     def facts(self) -> list[str]:
         """What the points were run on. How fast requests arrive is what differs between them."""
-        row = next(row for row in self.done.rows if row["document"])
-        given = {"workload": self.plan.workloads[0][1], "device": self.plan.devices[0][1]}
-        return [line for line in intro(json.loads(row["document"]), given) if not line.startswith("Arrivals are ")]
+        firsts = {group.device: group for group in reversed(groups(self.done.rows))}
+        lines = facts(self.plan, [*firsts.values()][::-1])
+        return [line for line in lines if not line.startswith("Arrivals are ")]
 
     @property
     def cautions(self) -> list[str]:
         """What weakens it. That layers fall behind at high loads is what the curve is about."""
-        left_out = [f"Left out, since it failed: {named(row)}: {row['error']}" for row in self.done.failed]
-        return [*statements(self.done.rows, without=("overloaded",)).cautions, *left_out]
+        done = replace(self.done, rows=[row | {"label": self._named(row), "varied": []} for row in self.done.rows])
+        left_out = [f"Left out, since it failed: {named(row)}: {row['error']}" for row in done.failed]
+        return [*statements(done.rows, without=("overloaded",)).cautions, *left_out]
+
+    def _named(self, row: Json) -> str:
+        """A point by the load or the depth that was asked for, as the command spells it."""
+        value = varied(row)[KEYS[self.kind]]
+        if self.capacity is None:
+            return f"{row['label']} with {value} outstanding"
+        return f"{row['label']} at {units.rate(self.capacity.own_rate * float(value))}/s"
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -148,7 +157,7 @@ def over_load(
     closed = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], str(service.PROBE_DEPTH))], 1)
     place = executor(workers=threads)
     probes = runs.run(closed, store, place, watch)
-    found = service.capacity(probes)
+    found = service.capacity(_told_apart(base, probes))
     parts = _by_layer(base, found, loads)
     points = [point for part in parts for point in part.points()]
     with scratch() as folder:
@@ -166,19 +175,44 @@ def over_load(
             raise Interrupted(replace(probes, rows=rows, points=probes.points + len(points))) from None
     loads_of_all = sorted({value for part in parts for value in part.axes[-1].values()}, key=values.order)
     whole = plans.with_more(base, [values.axis(KEYS[LOAD], loads_of_all)], None)
-    return LatencyCurve(LOAD, whole, done, service.measured(done, LOAD), found)
+    return _curve(LOAD, whole, done, found)
+
+
+def so_far(kind: str, plan: Plan, done: Sweep) -> LatencyCurve:
+    """The curve of a stopped sweep; `UserError` if none of its points has a response time."""
+    mine = [row for row in done.rows if KEYS[kind] in varied(row)]
+    probes = [row for row in done.rows if KEYS[kind] not in varied(row)]
+    found = service.capacity(_told_apart(plan, replace(done, rows=probes))) if kind == LOAD else None
+    return _curve(kind, plan, replace(done, rows=mine), found)
+
+
+def _curve(kind: str, plan: Plan, done: Sweep, found: Capacity | None = None) -> LatencyCurve:
+    done = _told_apart(plan, done)
+    return LatencyCurve(kind, plan, done, service.measured(done, kind), found)
+
+
+def _told_apart(plan: Plan, done: Sweep) -> Sweep:
+    """Points of several devices, whose layers are called by their device, too."""
+    if len(plan.devices) == 1:
+        return done
+    return replace(done, rows=[row | {"label": _on(row["label"], row["device"])} for row in done.rows])
+
+
+def _on(layer: str, device: str) -> str:
+    return f"{layer} on {device}"
 
 
 def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
-    """A plan a layer, over the loads that it is tried with."""
+    """A plan per layer and device, over the loads that it is tried with."""
     given = None if loads is None else [_rate(text) for text in values.axis("loads", loads, "--loads").values()]
     rates = given or service.loads(found.served.values())
     made = []
-    for entry in base.study["ftl"]:
-        served = found.served.get(str(entry.get("label") or entry["name"]))
+    for device, entry in product(base.devices, base.study["ftl"]):
+        name = str(entry.get("label") or entry["name"])
+        served = found.served.get(name if len(base.devices) == 1 else _on(name, device[0]))
         if served:
             factors = [service.speedup(rate, found.own_rate) for rate in given or service.reachable(rates, served)]
-            alone = replace(base, study=base.study | {"ftl": [entry]})
+            alone = replace(base, devices=[device], study=base.study | {"ftl": [entry]})
             made.append(plans.with_more(alone, [values.axis(KEYS[LOAD], factors, "--loads")], None))
     return made
 
@@ -201,7 +235,7 @@ def over_depth(
     """Run a plan's layers in a closed loop at each depth."""
     made = plans.with_more(base, [_CLOSED, values.axis(KEYS[DEPTH], depths, "--depths")], None)
     done = runs.run(made, store, executor(workers=threads), watch)
-    return LatencyCurve(DEPTH, made, done, service.measured(done, DEPTH))
+    return _curve(DEPTH, made, done)
 
 
 def planned(
@@ -211,8 +245,6 @@ def planned(
     for key in _SET_BY_CURVES:
         if key in options:
             raise UserError(f"{key}: a curve over load or depth sets it itself. Leave it out.")
-    if device is not None and "," in device:
-        raise UserError(f"--device {device}: a curve is of one device. Give one name.")
     made = plans.from_options([workload], ftls, device, options)
     if (clock := made.study.get("run", {}).get("clock", True)) is not True:
         raise UserError(f"run.clock = {clock}: a curve over load or depth is of times. Leave it out.")

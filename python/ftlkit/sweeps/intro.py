@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def facts(plan: Plan, groups: Sequence[Group]) -> list[str]:
     """Each line once, whichever points it holds for."""
     workloads, devices = dict(plan.workloads), dict(plan.devices)
-    # A device without a name is the default, unless it is what is varied.
-    unnamed = {"preset": None} if any(axis.key == "device.preset" for axis in plan.axes) else {}
+    # A device without a name is the default with the plan's keys, unless it is what is varied.
+    unnamed = {"preset": None} if any(axis.key == "device.preset" for axis in plan.axes) else plan.devices[0][1]
     lines = [
         intro(
             json.loads(group.rows[0]["document"]),
