@@ -167,6 +167,13 @@ def test_catalogues_are_whole() -> None:
     assert {"fin1", "fin2", "web_0"} <= {workload["name"] for workload in fk.workloads()}
 
 
+def test_raw_chip_serves_pages_in_the_times_of_its_data_sheet() -> None:
+    """Sensing or programming, and 2112 bytes over the bus."""
+    for workload, column, page_us in (("randread", "read_mean_ns", 25), ("seqwrite", "write_mean_ns", 200)):
+        runs = fk.compare(workload, "page", device="raw-slc", bs="2k", queue_depth=1, requests=500).runs
+        assert runs[column].to_list() == pytest.approx([1_000 * page_us + 20 * 2112])
+
+
 def test_traces_are_generated_converted_and_described(msr: Path, tmp_path: Path) -> None:
     converted, generated = tmp_path / "c.parquet", tmp_path / "g.parquet"
     assert fk.trace_convert(msr, converted)["requests"] == 200

@@ -93,9 +93,13 @@ mod tests {
 
     #[test]
     fn a_preset_is_found_by_a_unique_part_of_its_name() {
-        for (part, name) in
-            [("7450", "7450-like"), ("7450-MAX", "7450-max-like"), ("cm7", "cm7-r-like"), ("ZN540", "zn540-like")]
-        {
+        for (part, name) in [
+            ("7450", "7450-like"),
+            ("7450-MAX", "7450-max-like"),
+            ("cm7", "cm7-r-like"),
+            ("ZN540", "zn540-like"),
+            ("raw", "raw-slc"),
+        ] {
             assert_eq!(preset(part).expect(part).name, name);
         }
         for (part, said) in [
