@@ -17,7 +17,9 @@ from ftlkit.advice.commands import question
 from ftlkit.advice.measure import Measured, Point
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
+from ftlkit.report.life import cycles, even, heading, lives
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 
 GIB = 1 << 30
@@ -81,7 +83,7 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     assert said[0] == "The advised stack's life is a forecast from the erases of the run, not measured."
     assert said[1].replace("\N{NO-BREAK SPACE}", " ") == (
         "That is 110 days at the workload's own rate, or 6.10 DWPD (drive writes per day over 5 years) "
-        "(page: 2.00 years, or 10.0 DWPD)."
+        "(page: 2.00 years, or 10.0 DWPD), with 9 erases per block, as given."
     )
     best.rows[0]["is_overloaded"] = True
     assert "That is 6.10 DWPD" in life.sentences(Query(trace), best, None)[1]
@@ -135,13 +137,28 @@ def test_a_mount_is_told_where_it_was_tried() -> None:
     assert told == ["Mounting after a power cut takes page 9,216 page reads."]
 
 
-def test_the_endurance_is_told_with_where_it_comes_from() -> None:
-    document = {"runs": [{"endurance": {"limit": 3_000}}], "device": {"preset": "tlc-nvme"}}
-    assert life.endurance(document, {}) == [
-        "Endurance: 3,000 program/erase cycles per block, as the preset tlc-nvme has it."
-    ]
-    (line,) = life.endurance(document, {"device": {"endurance": 3_000}})
-    assert line.endswith("per block, as given (device.endurance).")
+def test_years_come_with_the_cycles_they_rest_on_and_who_says_so(trace: str) -> None:
+    spares_gone = {"written_bytes": 2e13, "low_bytes": 1e13, "high_bytes": 3e13, "is_measured": False}
+    told = spares_gone | {"drive_writes_per_day": 6.1, "years": 0.3}
+    for limit, source in (
+        (100_000, "100,000 erases per block, assumed for slc-small"),
+        (9, "9 erases per block, as given"),
+    ):
+        best = run(
+            "page",
+            life_bytes=2e13,
+            is_life_measured=False,
+            endurance={"limit": limit, "spares_gone": told, "refusal": None},
+        )
+        document = json.loads(best.rows[0]["document"])
+        document["device"]["preset"] = "slc-small"
+        best = with_columns(best, document=json.dumps(document))
+        assert life.sentences(Query(trace, goal="life"), best, None)[1].endswith(f", with {source}.")
+        assert life.endurance(document) == [f"Endurance: {source}."]
+        assert heading(document) == f"life (own rate, {source})"
+        assert source in even(Outcome(document | {"write_rate": {"bytes_per_day": 1e9, "source": "given"}}))[0]
+        assert f", with {source}; " in lives(Outcome(document))[1]
+    assert cycles({"runs": [{}]}) == ""  # type: ignore[typeddict-item] # all that it reads
 
 
 def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace: str) -> None:

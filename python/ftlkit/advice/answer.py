@@ -96,7 +96,7 @@ class Answer:
         """The device, how the trace was read and how the device was prepared, as `compare` says."""
         document, given = json.loads(self.advised.measured.rows[0]["document"]), self.query.document()
         device, *others = intro(document, given)
-        return [device, *life.endurance(document, given), *others]
+        return [device, *life.endurance(document), *others]
 
     @property
     def seeds(self) -> int:

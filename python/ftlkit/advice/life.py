@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import REFERENCE, Query
-from ftlkit.report.life import even, is_in_first_turn, is_own_rate, rate
+from ftlkit.report.life import cycles, even, is_in_first_turn, is_own_rate, rate
 from ftlkit.report.load import fifths, written_between
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
@@ -26,6 +26,7 @@ from ftlkit.sweeps.goals import TIMELESS
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
+    from ftlkit.results.document import Document
 
 ENOUGH_ERASES = 4.0
 """Least erases per block, on average, for a forecast of life (docs/endurance.md)."""
@@ -97,12 +98,13 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     lasts, writes = _rates(best)
     if not writes:
         return []
-    years = json.loads(best.rows[0]["document"]).get("study", {}).get("run", {}).get("warranty_years", 5.0)
-    times = f"{lasts} at {rate(json.loads(best.rows[0]['document']))}, or " if lasts else ""
+    document = json.loads(best.rows[0]["document"])
+    years = document.get("study", {}).get("run", {}).get("warranty_years", 5.0)
+    times = f"{lasts} at {rate(document)}, or " if lasts else ""
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""
     over = f"over {years:g} years"
-    told = f"That is {times}{writes} (drive writes per day {over}){beside}."
+    told = f"That is {times}{writes} (drive writes per day {over}){beside}, with {cycles(document)}."
     return [told, *_unchecked(best)]
 
 
@@ -233,15 +235,9 @@ def bound_beside(
     return told
 
 
-def endurance(document: Json, given: Json) -> list[str]:
-    """How many cycles a block lasts, and who says so; `given` is the study as it was given."""
-    (run,) = document["runs"]
-    limit = (run.get("endurance") or {}).get("limit")
-    if limit is None:
-        return []
-    is_given = "endurance" in given.get("device", {})
-    source = "as given (device.endurance)" if is_given else f"as the preset {document['device']['preset']} has it"
-    return [f"Endurance: {units.count(limit)} program/erase cycles per block, {source}."]
+def endurance(document: Document) -> list[str]:
+    """How many cycles a block lasts, and who says so."""
+    return [f"Endurance: {told}."] if (told := cycles(document)) else []
 
 
 def _endurance(row: Json) -> Json:

@@ -17,7 +17,7 @@ from ftlkit.report.cautions import STEPS, more
 from ftlkit.report.load import fifths, is_overloaded, written_between
 from ftlkit.report.rules import listed
 from ftlkit.results.outcome import Outcome, device_of
-from ftlkit.study.device_size import GEOMETRY
+from ftlkit.study.device_size import GEOMETRY, preset
 
 if TYPE_CHECKING:
     from ftlkit.results.document import Document, Lifetime, Run
@@ -84,7 +84,7 @@ def lives(results: Outcome) -> list[str]:
         years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
-            f"does); drive writes per day (DWPD) are over {years:g} years."
+            f"does), with {cycles(results.document)}; drive writes per day (DWPD) are over {years:g} years."
         )
     if unknown := [one.label for one in forecast if one.is_behind is None]:
         sentences.append(
@@ -125,17 +125,30 @@ def rate(document: Document) -> str:
 
 
 def heading(document: Document) -> str:
-    """The head of a column of years, with the rate of writes by which they are counted."""
+    """The head of a column of years, with the rate of writes and the cycles that they rest on."""
     known = document.get("write_rate")
     source = known["source"] if known else "workload"
     given = f"{units.written(known['bytes_per_day'])} per day" if known else ""
-    return f"life ({({'drive_write': '1 DWPD', 'workload': 'own rate'}).get(source, given)})"
+    counted = {"drive_write": "1 DWPD", "workload": "own rate"}.get(source, given)
+    return f"life ({', '.join(filter(None, [counted, cycles(document)]))})"
 
 
 def conditions(document: Document) -> str:
     """The rate of writes, and the erases that blocks survive."""
+    return ", ".join(filter(None, [rate(document), cycles(document)]))
+
+
+def cycles(document: Document) -> str:
+    """The erases that blocks survive, and who says so; empty where no run tells.
+
+    No preset has them from a maker.
+    """
     limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
-    return ", ".join([rate(document), *(f"{units.count(limit)} erases per block" for limit in limits[:1])])
+    if not limits:
+        return ""
+    name = device_of(document)["preset"]
+    source = f"assumed for {name}" if preset(name).get("endurance") == limits[0] else "as given"
+    return f"{units.count(limits[0])} erases per block, {source}"
 
 
 def is_own_rate(document: Document) -> bool:
