@@ -26,7 +26,7 @@ from ftlkit import _native, study
 from ftlkit._util.native_call import TimeIsUp, watched
 from ftlkit._util.progress import BUDGET, Silent
 from ftlkit.advice import choice, footprints, measure, phrasing, prefixes, run, space
-from ftlkit.advice.clock import Clock, process_began_s
+from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s
 from ftlkit.advice.footprints import Builds, least_ram, small
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.proposer import optuna_study
@@ -34,7 +34,7 @@ from ftlkit.advice.query import NoLifeError, Query, TooShortError
 from ftlkit.advice.run import floors, heads, log_sizes
 from ftlkit.advice.search_result import SearchResult, prefix_lengths
 from ftlkit.cli import app
-from ftlkit.cli.advise import show
+from ftlkit.cli.advise import say_late, show
 from ftlkit.results.store import Store
 from ftlkit.study.builder import of_32_bits
 from ftlkit.sweeps import plan as plans
@@ -904,7 +904,28 @@ def test_a_clock_keeps_time_for_the_answer(monkeypatch: pytest.MonkeyPatch) -> N
     assert Clock(2.0, 100.0, 5.0).left_s == pytest.approx(1.4), "of a short budget a part, whatever the answer takes"
     with pytest.raises(TimeIsUp):
         Clock(5.0, 90.0).check()
+    slow = Clock(60.0, 90.0, 2.0, 3.0)
+    assert slow.left_s == pytest.approx(60.0 - 10.0 - 6.0 - 1.2)
+    slow.keep_half()
+    assert slow.left_s == pytest.approx((60.0 - 10.0 - 6.0 - 1.2) / 2), (
+        "for an answer, should a look over take the rest"
+    )
+    assert not Clock(60.0, 90.0, 2.0, 3.0).is_scarce
+    assert Clock(60.0, 90.0, 2.0, 12.0).is_scarce, "of a twelfth of a core too little is left for a search"
+    always = Clock(None, 90.0, 2.0, 12.0)
+    always.keep_half()
+    assert (always.is_scarce, always.left_s, always.beyond_s) == (False, math.inf, 0.0)
     assert process_began_s() <= 100.0
+
+
+def test_a_page_that_is_drawn_after_the_budget_is_told_before(capsys: pytest.CaptureFixture[str]) -> None:
+    page, answering_s = Path("a.html"), ANSWERING_S + DRAWING_S
+    say_late(page, Clock(300.0, 0.0, answering_s, 1.5))
+    say_late(None, Clock(60.0, 0.0, answering_s, 12.0))
+    say_late(page, Clock(None, 0.0, answering_s, 12.0))
+    assert capsys.readouterr().err == ""
+    say_late(page, Clock(60.0, 0.0, answering_s, 3.0))
+    assert "a.html may be written up to 12.0 s after the budget" in " ".join(capsys.readouterr().err.split())
 
 
 def test_progress_counts_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -962,7 +983,7 @@ def test_goal_life_without_lives_or_time_is_answered(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(run, "search_stacks", search)
     query = Query("fin1", options={"requests": 3000}, goal="life", budget_s=0.001, ftl="page")
-    sentences = run.answered(query, tmp_path / "store", 1, Clock(0.001, 0.0)).sentences
+    sentences = run.answered(query, tmp_path / "store", 1, Clock(60.0, time.monotonic())).sentences
     assert not errors
     assert "no life So this is by write amplification" in " ".join(sentences)
     assert sentences[-1].endswith("page alone was measured over the first 2,000 requests. Give 1 min.")

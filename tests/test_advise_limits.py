@@ -1,5 +1,6 @@
 """What advice says of a trace over a wide span: how long filling takes, and dense addresses."""
 
+import json
 import re
 import time
 from dataclasses import replace
@@ -10,12 +11,13 @@ import pytest
 from advice import answer_of
 from conftest import Call
 from ftlkit._native import UserError
-from ftlkit._util.progress import Silent
+from ftlkit._util.native_call import TimeIsUp
+from ftlkit._util.progress import Silent, Watcher
 from ftlkit._util.units import typed
 from ftlkit.advice import fitting, preparing
 from ftlkit.advice.clock import Clock
-from ftlkit.advice.preparing import Preparing
-from ftlkit.advice.query import Query, question
+from ftlkit.advice.preparing import Preparing, _filled_s
+from ftlkit.advice.query import Query, enough, question
 from ftlkit.advice.run import _device, _look_over, search_stacks
 from ftlkit.advice.search import Search
 from ftlkit.results.store import Store
@@ -43,8 +45,10 @@ def test_a_budget_that_filling_uses_up_says_so_and_what_would_do(tmp_path: Path,
     clock.explain = Preparing(device, info, query, 1).advice
     error = str(clock.too_short("nothing was run"))
     assert f"Each run first fills the device{when}" in error
-    assert re.search(r": 4,194,\d+ pages, which takes about [0-9.]+ m?s with page here", error), error
-    assert re.search(r"Give about --budget \d+min, or --addresses dense: the workload touches 200 KiB", error), error
+    assert re.search(r": 4,194,\d+ pages, which takes about [0-9.]+ m?s of processor time with page here", error), error
+    assert re.search(
+        r"Give about --budget \d+min on a free machine, or --addresses dense: the workload touches 200 KiB", error
+    ), error
     unfilled = replace(query, options=Options(precondition="none"))
     assert Preparing(device, info, unfilled, 1).advice(1.0) == ("", "")
 
@@ -143,10 +147,63 @@ def test_another_name_for_a_goal_is_told_with_the_goal(typed: str, meant: str) -
 
 
 def test_the_first_and_the_last_estimate_of_a_budget_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter((5.0, 9.0))
+    times = iter(((5.0, False), (9.0, False)))
     monkeypatch.setattr(preparing, "_filled_s", lambda _: next(times))
     query = Query("zipf", "7450", budget_s=60.0)
     device = _device(query, query.document(), Silent, None) | {"label": "filled by no other test"}
     first, last = Preparing(device, {}, query, 2).missing(), Preparing(device, {"requests": 1}, query, 2).advice(60.0)
     assert first is not None
     assert re.findall(r"--budget \d+min", first) == re.findall(r"--budget \d+min", last[1]) != []
+
+
+def estimated(monkeypatch: pytest.MonkeyPatch, share: float, worked_s: float) -> tuple[float, bool]:
+    """How long a fill is said to take on a machine that gives it a share of a core."""
+    now = {"wall": 100.0, "work": 10.0}
+
+    def watched(_call: object, watcher: Watcher, until_s: float) -> str:
+        for done in range(1, 101):
+            now["wall"], now["work"] = now["wall"] + worked_s / 100 / share, now["work"] + worked_s / 100
+            watcher.show([("page (precondition)", done, 100), ("page", 0, 1)])
+            if now["wall"] > until_s:
+                raise TimeIsUp
+        return json.dumps({"runs": [{"wall_s": worked_s / share, "measured_wall_s": 0.0}]})
+
+    monkeypatch.setattr(preparing, "watched", watched)
+    monkeypatch.setattr(time, "monotonic", lambda: now["wall"])
+    monkeypatch.setattr(time, "process_time", lambda: now["work"])
+    return _filled_s({})
+
+
+def test_an_estimate_of_a_fill_is_the_same_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for worked_s in (0.5, 6.0):
+        for share in (1.0, 0.4, 0.08):
+            fill_s, is_least = estimated(monkeypatch, share, worked_s)
+            assert fill_s == pytest.approx(worked_s)
+            assert not is_least
+    assert estimated(monkeypatch, 0.01, 1e3)[1], "of which hardly anything was seen"
+
+
+def test_budgets_that_would_do_are_in_round_minutes() -> None:
+    told = [enough(60 * minutes) for minutes in (0.01, 1.0, 1.1, 3.1, 5.5, 10.0, 14.0, 19.0, 51.0)]
+    assert told == [f"about --budget {minutes}min" for minutes in (1, 1, 2, 5, 10, 10, 20, 20, 100)]
+
+
+@pytest.mark.parametrize(("share", "requests"), [(1.0, 100_000), (0.2, 20_000), (0.001, 3_000)])
+def test_a_probe_that_does_not_end_tells_by_its_first_part(
+    share: float, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 65,536 requests that take a second of a core."""
+    now_s = [100.0]
+
+    def watched(_call: object, watcher: Watcher, until_s: float) -> str:
+        for done in range(1, 65):
+            now_s[0] += 1 / 64 / share
+            if now_s[0] > until_s:
+                raise TimeIsUp
+            watcher.show([("page", 1024 * done, 65_536)])
+        return json.dumps({"runs": [{"measured_wall_s": 1 / share}]})
+
+    monkeypatch.setattr(fitting, "watched", watched)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    query = Query("randwrite", "qlc", Options(capacity="4TB"), budget_s=60.0)
+    assert fitting.fitted(query, dict, 2).options["requests"] == requests

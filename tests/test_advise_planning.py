@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ import sample
 from advice import answer_of
 from ftlkit import study
 from ftlkit._native import UserError
+from ftlkit.advice import run as advice_run
 from ftlkit.advice import search_result
 from ftlkit.advice.clock import ANSWERING_S, Clock, RunTimes
 from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured
-from ftlkit.advice.query import Query
+from ftlkit.advice.query import Query, TooShortError
 from ftlkit.advice.run import floors, heads
 from ftlkit.advice.search import Search
 from ftlkit.advice.search_result import SearchResult
@@ -172,6 +174,46 @@ def test_where_nothing_was_run_in_time_that_is_said_and_no_more_is_tried(monkeyp
     with pytest.raises(UserError, match="too short"):
         searched(monkeypatch, machine, 20.0)
     assert machine.now_s <= BEGAN_S + 20.0 + 4 * machine.beside_s
+
+
+@pytest.mark.parametrize(
+    ("run_s", "slow", "least", "most"), [(1.0, 1.0, 8, 20), (12.0, 1.0, 1, 1), (100.0, 8.0, 1, 1), (100.0, 1.0, 0, 0)]
+)
+def test_a_machine_of_which_little_is_free_answers_by_few_requests(
+    run_s: float, slow: float, least: int, most: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After 40 of 60 s the machine had given a twelfth of them; then each run takes `run_s`."""
+    machine = Machine(lambda _: 1e6 * CORES * run_s / 6_666, lambda stack: 1e5 + len(stack))
+    machine.now_s += 40.0
+    monkeypatch.setattr("time.monotonic", lambda: machine.now_s)
+    monkeypatch.setattr(advice_run, "Local", lambda _: machine)
+    monkeypatch.setattr(advice_run, "Runner", lambda *_: machine)
+    monkeypatch.setattr(advice_run, "slowness", lambda *_: slow)
+    query = Query("fin1", "slc-small", {"capacity": "auto"}, budget_s=60.0)
+    clock = Clock(60.0, BEGAN_S, ANSWERING_S, 12.0)
+    try:
+        told = advice_run.answered(query, tmp_path, None, clock)
+    except UserError:
+        assert not least
+        return
+    stacks = [measured.stack for measured in told.result.of(told.result.last)]
+    assert least <= len(stacks) <= most
+    assert stacks[0] == "page"
+    assert machine.now_s <= BEGAN_S + 60.0 or len(stacks) == 1
+    measured = (
+        f"{'page alone was' if most == 1 else f'{len(stacks)} stacks were'} measured over the first 6,666 requests"
+    )
+    assert measured in told.sentences[-1]
+    assert "The machine left it 8 % of a core. Give" in told.sentences[-1]
+    assert "ot enough time; best so far" in told.sentences[0]
+
+
+def test_a_first_run_that_takes_too_long_leaves_time_for_fewer_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ftlkit.advice.search.FEW", 5_000)
+    machine = Machine(lambda _: 1e4, lambda _: 1e5)
+    with pytest.raises(TooShortError, match="page had not ended on the first 8,230 requests"):
+        searched(monkeypatch, machine, 60.0)
+    assert machine.now_s <= BEGAN_S + 45.0
 
 
 @pytest.mark.parametrize(("budget_s", "beside_s"), [(20.0, 0.4), (30.0, 1.0), (40.0, 1.0), (60.0, 0.4)])

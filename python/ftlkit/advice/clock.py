@@ -21,10 +21,20 @@ if TYPE_CHECKING:
     from ftlkit.sweeps.local import Local
 
 
-ANSWERING_S, DRAWING_S = 2.0, 4.0
-"""What a budget keeps for the answer, and for the page with its drawings, on a busy machine."""
+ANSWERING_S, DRAWING_S = 2.0, 8.0
+"""What a budget keeps for the answer, and for the page with its drawings, where nothing else runs.
+
+The drawing libraries and a first page took 7 s of processor time.
+"""
 _SLOWEST = 4.0
-"""A process that has hardly begun may have waited for its files, and says no more than that."""
+"""A process that has hardly begun may have waited for its files: no more is kept for that."""
+_BUSY = 2.0
+"""From this slowness on the machine is told to be the reason."""
+_LOOKING_OVER_S = 4.0
+"""Processor time from which on device and workload are looked over and the first stacks measured.
+
+With less there would be nothing to answer.
+"""
 _KEPT, _MOST = 0.02, 0.3
 """The share of the budget that is kept besides, and the most that is kept of a short one."""
 FIRST_HELD_OUT = 2
@@ -63,25 +73,29 @@ def process_began_s() -> float:
     return time.monotonic()
 
 
-def slowness() -> float:
-    """How many times as long as its work this process has taken, from 1 to `_SLOWEST`.
+def slowness(began_s: float, worked_s: float = 0.0) -> float:
+    """How many times as long as its work this process has taken since then, 1 or more.
 
-    Where other work runs, the answer takes as much longer.
+    `worked_s` is its processor time by then. Where other work runs, the rest takes as much longer.
     """
-    worked_s = time.process_time()
-    return min(max((time.monotonic() - process_began_s()) / worked_s, 1.0), _SLOWEST) if worked_s else 1.0
+    worked_s = time.process_time() - worked_s
+    return max((time.monotonic() - began_s) / worked_s, 1.0) if worked_s > 0 else 1.0
 
 
 class Clock:
     """Counts from when the search was asked for; without a budget there is always time.
 
-    The budget is of all that is done, so the search ends earlier by the seconds it takes to answer.
+    The budget is of all that is done, so the search ends earlier by the seconds it takes to answer:
+    `answering_s`, times the slowness of the machine.
     """
 
-    def __init__(self, budget_s: float | None, begun_s: float, answering_s: float = 0.0) -> None:
-        self._budget_s, self._begun_s = budget_s, begun_s
+    def __init__(self, budget_s: float | None, begun_s: float, answering_s: float = 0.0, slowness: float = 1.0) -> None:
+        self._budget_s, self._begun_s, self._slowness = budget_s, begun_s, slowness
         share = budget_s or 0.0
-        self._kept_s = min(answering_s + _KEPT * share, _MOST * share) if answering_s else 0.0
+        kept_s = min(slowness, _SLOWEST) * answering_s + _KEPT * share
+        self._kept_s = min(kept_s, _MOST * share) if answering_s else 0.0
+        self.beyond_s = max(0.0, slowness * answering_s - self._kept_s) if self.is_running else 0.0
+        """How much longer than is kept for it the answer takes at this slowness."""
         self._later_s = 0.0
         self.explain: Callable[[float], tuple[str, str]] = lambda _: ("", "")
         """Why such a budget is too short, and what to give instead; empty if that is not known."""
@@ -101,6 +115,11 @@ class Clock:
         """The seconds that are left, below 0 where the time is over; infinite without a budget."""
         return float("inf") if self.ends_s is None else self.ends_s - time.monotonic()
 
+    @property
+    def is_scarce(self) -> bool:
+        """Whether a search could not begin in the processor time that is left."""
+        return self.left_s < _LOOKING_OVER_S * self._slowness
+
     def part_s(self, share: float) -> float:
         """A share of the budget, in seconds; 0 without one."""
         return share * (self._budget_s or 0.0)
@@ -108,6 +127,10 @@ class Clock:
     def keep(self, share: float) -> None:
         """Keep a share of the budget for what follows the search; 0 gives it back."""
         self._later_s = self.part_s(share)
+
+    def keep_half(self) -> None:
+        """Keep half of the time left for first figures, should a look over take the other half."""
+        self._later_s = max(0.0, self.left_s) / 2 if self.is_running else 0.0
 
     def check(self) -> None:
         """Raise `TimeIsUp` when the time is over."""
@@ -140,10 +163,11 @@ class Clock:
         """An error that says what the time was enough for; `fewer`: fewer requests would help."""
         took = typed(duration(time.monotonic() - self._begun_s))
         why, instead = self.explain(self._budget_s or 0.0)
+        busy = f" The machine left it {100 / self._slowness:.0f} % of a core." if self._slowness >= _BUSY else ""
         return TooShortError(
             f"--budget {typed(duration(self._budget_s or 0.0))}",
             f"After {took} {what}.",
-            f"{why and f' {why}'} Give {instead or 'several times as much'}"
+            f"{busy}{why and f' {why}'} Give {instead or 'several times as much'}"
             f"{', or fewer requests (--requests)' if fewer and not instead else ''}.",
         )
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from ftlkit import _native
 from ftlkit._native import UserError
 from ftlkit._util.native_call import TimeIsUp, watched
-from ftlkit._util.progress import Silent
 from ftlkit._util.sizes import quantity
 from ftlkit._util.units import count, typed
 from ftlkit.advice.prefixes import ENOUGH, TRYING
-from ftlkit.advice.query import Query, duration
+from ftlkit.advice.preparing import Pace
+from ftlkit.advice.query import REFERENCE, Query, duration
 from ftlkit.advice.search_result import SEARCHED
 from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.study.one_line import BS
@@ -68,12 +68,13 @@ def fitted(query: Query, device: Callable[[], Json], checks: int) -> Query:
         probe["device"] = device()
     except TimeIsUp:
         return query
-    text, until_s = json.dumps(document | probe), time.monotonic() + _PROBE_S
+    text, until_s, pace = json.dumps(document | probe), time.monotonic() + _PROBE_S, Pace(REFERENCE, time.monotonic)
     try:
-        results = watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s)
+        results = watched(lambda control: _native.run_study(text, control, 0), pace, until_s=until_s)
         probed_s = float(json.loads(results)["runs"][0]["measured_wall_s"])
     except TimeIsUp:
-        probed_s = _PROBE_S
+        # Of which nothing was served in that time, little is.
+        probed_s = pace.whole_s() or math.inf
     except UserError:
         return query  # Another stack may fit the device, and the search says why this one does not.
     searched_s = TRYING * query.budget_s * checks / ENOUGH

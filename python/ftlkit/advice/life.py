@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
-from ftlkit.advice.query import REFERENCE, Query
+from ftlkit.advice.query import REFERENCE, Query, enough
 from ftlkit.report.life import cycles, even, is_in_first_turn, is_own_rate, rate
 from ftlkit.report.load import fifths, written_between
 from ftlkit.results.outcome import Outcome
@@ -195,7 +195,7 @@ def lacking(query: Query, result: SearchResult, measured: Measured, erases: floa
     takes_s = (times or 1) * survey_s(result, run_s)
     longer = ""
     if query.budget_s is not None and takes_s > query.budget_s:
-        longer = f" Trying every mapping on that takes about --budget {math.ceil(takes_s / 60)}min here."
+        longer = f" Trying every mapping on that takes {enough(takes_s)} here."
     return (
         f"no life is forecast from the searched part, {few}. {more}{_or_smaller(query)}.{longer} Or give another goal."
     )

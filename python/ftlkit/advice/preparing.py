@@ -1,12 +1,13 @@
 """The cost of filling a device in each run of a search, for errors about too little time.
 
 A device as large as the span of a trace may take most of the time that a run of a short trace
-takes. How fast it is filled on this machine is measured on a part of its blocks.
+takes. How fast it is filled on this machine is measured on a part of its blocks, in processor time:
+other programs come and go, and the same question is to get the same answer.
 """
 
 import json
-import math
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,10 +16,11 @@ from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util import Json, units
 from ftlkit._util.native_call import TimeIsUp, watched
-from ftlkit._util.progress import Silent
+from ftlkit._util.progress import PRECONDITION, State, Watcher
+from ftlkit.advice.clock import slowness
 from ftlkit.advice.footprints import one_request, with_blocks
 from ftlkit.advice.life import WIDE
-from ftlkit.advice.query import REFERENCE, Query, duration
+from ftlkit.advice.query import REFERENCE, Query, duration, enough
 from ftlkit.api import catalogue
 
 SHARES = (64, 32, 16)
@@ -62,11 +64,12 @@ class Preparing:
         about = "at least" if is_least else "about"
         why = (
             f"Each run first fills the device{when}: {pages:,} pages, which takes {about} "
-            f"{units.typed(duration(fill_s))} with {REFERENCE} here, by a fill of a part of its blocks."
+            f"{units.typed(duration(float(f'{fill_s:.1g}')))} of processor time with {REFERENCE} here, by a fill of a "
+            "part of its blocks."
         )
         enough_s = self._enough_s(fill_s)
         enough_s = enough_s if enough_s > budget_s else 2 * budget_s
-        return why, f"about --budget {math.ceil(enough_s / 60)}min{self._dense()}"
+        return why, f"{enough(enough_s)} on a free machine{self._dense()}"
 
     def missing(self) -> str | None:
         """What a budget cannot buy: every mapping; None where it can."""
@@ -76,7 +79,7 @@ class Preparing:
             return None
         return (
             f"In {units.typed(duration(budget_s))} not every mapping may be tried, since each run prepares the device: "
-            f"about --budget {math.ceil(enough_s / 60)}min tries all. What is measured is answered."
+            f"{enough(enough_s)} tries all on a free machine. What is measured is answered."
         )
 
     def _enough_s(self, fill_s: float) -> float:
@@ -122,26 +125,50 @@ def _fills_s(text: str) -> tuple[float, bool]:
     for share in (1,) if "slice" in device else SHARES:
         some = max(1, blocks // share)
         with suppress(UserError):
-            try:
-                part = device if share == 1 else with_blocks(device, some)
-                return _filled_s(part) * blocks / some, False
-            except TimeIsUp:
-                return PATIENCE_S * blocks / some, True
+            fill_s, is_least = _filled_s(device if share == 1 else with_blocks(device, some))
+            return fill_s * blocks / some, is_least
     return 0.0, False
 
 
-def _filled_s(device: Json) -> float:
-    """How long a device is filled by the reference; `TimeIsUp` if that takes too long."""
+class Pace(Watcher):
+    """Notes when parts of some work are done."""
+
+    def __init__(self, label: str, now_s: Callable[[], float]) -> None:
+        self._label, self._now_s = label, now_s
+        self._seen: list[tuple[float, int, int]] = []
+
+    def show(self, state: State) -> None:
+        """Note how far it is."""
+        self._seen += [(self._now_s(), done, total) for label, done, total in state if label == self._label and done]
+
+    def whole_s(self) -> float:
+        """How long all of it takes, by the pace of what was seen; 0 where too little was."""
+        if not self._seen or self._seen[0][1] == self._seen[-1][1]:
+            return 0.0
+        (first_s, first, _), (last_s, last, total) = self._seen[0], self._seen[-1]
+        return (last_s - first_s) * total / (last - first)
+
+
+def _filled_s(device: Json) -> tuple[float, bool]:
+    """How long a device is filled by the reference, and whether that is the least.
+
+    Of a fill that takes too long the first part tells.
+    """
     document = {
         "device": device,
         "workload": one_request(),
         "run": {"precondition": "fill"},
         "ftl": [study.scheme(REFERENCE)],
     }
-    text, until_s = json.dumps(document), time.monotonic() + PATIENCE_S
-    results = watched(lambda control: _native.run_study(text, control, 0), Silent(), until_s=until_s)
+    text, began_s, worked_s = json.dumps(document), time.monotonic(), time.process_time()
+    fill = Pace(REFERENCE + PRECONDITION, time.process_time)
+    try:
+        results = watched(lambda control: _native.run_study(text, control, 0), fill, until_s=began_s + PATIENCE_S)
+    except TimeIsUp:
+        whole_s = fill.whole_s()
+        return whole_s or time.process_time() - worked_s, not whole_s
     run = json.loads(results)["runs"][0]
-    return float(run["wall_s"] - run["measured_wall_s"])
+    return float(run["wall_s"] - run["measured_wall_s"]) / slowness(began_s, worked_s), False
 
 
 def touched_bytes(info: Json) -> int:

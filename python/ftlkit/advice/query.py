@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 
@@ -85,6 +86,9 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 """The most trials of any search; and by default, the seeds of the last runs, time and goal."""
 
 MOST_SEEDS = 100
+
+_STEPS = (1, 2, 3, 5, 10)
+"""First digits of the minutes of an estimate."""
 
 _OWN = {"run.skip": "the held-out part", "workload.requests": "--requests", "seed": "--seed", "run.clock": "--clock"}
 """Keys of a study that the search sets itself, and by what."""
@@ -279,6 +283,12 @@ def _seconds(option: str, text: str) -> float:
     if not 0 < seconds <= 30 * 86_400:
         raise UserError(f"{option} {text}: must be above 0 and at most 720h, such as 90s or 5min.")
     return seconds
+
+
+def enough(s: float) -> str:
+    """A budget for what takes so long, in round minutes: an estimate is no finer than that."""
+    minutes, power = s / 60, 10 ** max(0, math.floor(math.log10(max(s / 60, 1))))
+    return f"about --budget {next(step * power for step in _STEPS if step * power >= minutes)}min"
 
 
 def duration(s: float) -> str:

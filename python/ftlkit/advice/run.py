@@ -15,11 +15,12 @@ from pathlib import Path
 from ftlkit import _native, study
 from ftlkit._native import UserError
 from ftlkit._util import Json
+from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.answer import Answer, answer
-from ftlkit.advice.clock import Clock
+from ftlkit.advice.clock import Clock, slowness
 from ftlkit.advice.fitting import fitted, generated, part_of, told
 from ftlkit.advice.footprints import Builds, checked
 from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
@@ -27,7 +28,7 @@ from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
 from ftlkit.advice.query import PERCENTILES, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
+from ftlkit.advice.search_result import FEW, SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, holders, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -37,8 +38,8 @@ from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.traces import Traces, scratch
 
-FEW, PATIENCE_S = 10_000, 15.0
-"""Where a budget is too short: requests of the one run that is made, and how long that may take."""
+PATIENCE_S = 15.0
+"""Where a budget is too short: the processor time that the first run may take, whatever is left."""
 
 _LOOKED = 1 << 30
 """Bytes of a generated workload that are looked over: a second, and its requests are alike."""
@@ -57,9 +58,9 @@ def answered(
 ) -> Answer:
     """Answer a question, with runs from a store and into it.
 
-    Ctrl-C ends the search with the answer so far. Where the time is too short for a search, one
-    stack is measured all the same. Raises `UserError` with advice where the input is at fault or no
-    stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
+    Ctrl-C ends the search with the answer so far. Where the time is too short for a search, stacks
+    are measured over few requests, one in any case. Raises `UserError` with advice where the input
+    is at fault or no stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
     """
     check_writable([], [query.trace(), *files(store)])
     result_store = Store(store, create=True, lazily=True)
@@ -67,6 +68,8 @@ def answered(
     unknown, served, asked, once = [], [], query, _once(tell)
     by_amplification = "So this is by write amplification, by which lives differ where wear is even."
     try:
+        if clock.is_scarce:
+            raise clock.too_short("too little time was left to look over the device and the workload")
         query = fitted(query, lambda: _device(query, query.document(), watch, clock.ends_s), Local(threads).checks)
         served = [] if query is asked else [told(query)]
         try:
@@ -77,14 +80,16 @@ def answered(
             tell(unknown[-1])
             result = search_stacks(query, result_store, Local(threads), watch, once, clock)
     except TooShortError as error:
-        tell("The budget is too short for a search: one stack is measured all the same, over few requests.")
+        tell("The budget is too short for a search: few requests are measured, under one stack in any case.")
         query, served = replace(query, options={**query.options, "requests": _few(query)}), []
-        result = _one_stack(query, result_store, Local(threads))
+        clock.keep(0.0)
+        result = _few_stacks(query, result_store, Local(threads), clock)
         if (only := answer(query, result)) is None:
             raise
+        stacks = [measured.stack for measured in result.of(result.last)]
+        alone = f"{stacks[0]} alone was" if len(stacks) == 1 else f"{several(len(stacks), 'stack')} were"
         unknown.append(
-            f"{error.budget}: too short for a search; {', '.join(result.last.begun)} alone was measured over "
-            f"{result.last.span}.{error.advice}"
+            f"{error.budget}: too short for a search; {alone} measured over {result.last.span}.{error.advice}"
         )
         if query.goal == "life" and only.advised.measured.mean("life_bytes") is None:
             unknown.append(f"--goal life: that erases too little for a forecast. {by_amplification}")
@@ -117,30 +122,38 @@ def _few(query: Query) -> int:
     return min(int(query.options.get("requests", FEW)), FEW)
 
 
-def _one_stack(query: Query, store: Store, executor: Local) -> SearchResult:
-    """The first stack within the limits on the searched part of few requests.
+def _few_stacks(query: Query, store: Store, executor: Local, clock: Clock) -> SearchResult:
+    """Stacks on the searched part of few requests: the first one in any case, others in time.
 
-    It is one of those named, else the reference, else the one of least RAM of the first mapping.
+    The first is one of those named, else the reference, else the one of least RAM of the first
+    mapping. Others are the rest of those named, else all mappings, some of each family soonest.
     """
-    document = query.document()
-    clock = Clock(PATIENCE_S, time.monotonic())
-    executor.until_s = clock.ends_s
+    document, began_s, worked_s = query.document(), time.monotonic(), time.process_time()
+    device = _device(query, document, Silent, None)
+    info, timeless = _look_over(document, Silent, None), Clock(None, began_s)
     try:
-        device = _device(query, document, Silent, clock.ends_s)
-        info = _look_over(document, Silent, clock.ends_s)
-        try:
-            space, result = _space(query if query.ftl else replace(query, ftl=REFERENCE), device, info, clock)
-            result.candidates |= set() if query.ftl else {*_mappings()}
-        except UserError:
-            space, result = _space(query, device, info, clock)
-    except TimeIsUp:
-        return SearchResult(0, frozenset(), {}, 0)
-    stack = next(iter([*result.defaults, *space.least().values()]))
-    rung = Rung(result.searched, begun={stack: None})
+        space, result = _space(query if query.ftl else replace(query, ftl=REFERENCE), device, info, timeless)
+        result.candidates |= set() if query.ftl else {*_mappings()}
+    except UserError:
+        space, result = _space(query, device, info, timeless)
+    stacks = list(result.defaults) or [*space.least().values()][:1]
+    rung = Rung(result.searched)
     result.lengths, result.rungs = [rung.requests], [rung]
+    executor.until_s = patience_s = time.monotonic() + PATIENCE_S * slowness(began_s, worked_s)
     with scratch() as folder:
         runner = Runner(query, device, store, executor, Traces(folder))
-        rung.tried |= runner.prefix([stack], rung.requests)
+        while stacks and (clock.left_s if result.of(rung) else patience_s - time.monotonic()) > 0:
+            # The first alone: nothing else delays it.
+            many = executor.checks if rung.begun else 1
+            some, stacks = stacks[:many], stacks[many:]
+            rung.begun |= dict.fromkeys(some)
+            rung.note(runner.prefix(some, rung.requests), query.ram_bytes)
+            if result.of(rung):
+                clock.limit(executor, 0.0)
+            if rung.begun.keys() == {REFERENCE} and not query.ftl:
+                # Those that do not fit are refused by their runs: asking first takes seconds.
+                every = Space([Head(name, ("",)) for name in _mappings() if not holders(name)], 1, {})
+                stacks = [name for name in dict.fromkeys((*every.pioneers(), *every.heads)) if name != REFERENCE]
     return result
 
 
@@ -163,6 +176,7 @@ def search_stacks(
     document = query.document()
     study.refuse_unreadable(document)
     try:
+        clock.keep_half()
         device = _device(query, document, watch, clock.ends_s)
         clock.explain = Preparing(device, {}, query, executor.checks).advice
         info = _look_over(document, watch, clock.ends_s)
@@ -177,6 +191,7 @@ def search_stacks(
             raise _with_units(error, query, device, clock) from None
         into.host_erases, into.cores = _host_erases(info, device), executor.checks
         into.touched_bytes = touched_bytes(info)
+        clock.keep(0.0)
     except TimeIsUp:
         raise clock.too_short("the device and the workload had not been looked over") from None
     with scratch() as folder:

@@ -29,7 +29,7 @@ from ftlkit.advice.prefixes import Prefixes
 from ftlkit.advice.proposer import TrialChooser, optuna_study
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS, Query
 from ftlkit.advice.rivals import rivals
-from ftlkit.advice.search_result import Halved, Rung, SearchResult, is_of
+from ftlkit.advice.search_result import FEW, Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import (
     Proposals,
     Space,
@@ -129,14 +129,9 @@ class Search:
         self._running = None
 
     def _note(self, rung: Rung, measured: Mapping[str, Measured]) -> None:
-        rung.tried |= measured
+        rung.note(measured, self._query.ram_bytes)
         if self.result.of(rung):
             self._clock.keep(self.later)
-        most = self._query.ram_bytes
-        for stack, run in measured.items():
-            ram = run.mean("ram_bytes")
-            if most is not None and ram is not None and ram > most:
-                rung.over[stack] = ram
 
     # The first prefix: proposals.
 
@@ -146,7 +141,11 @@ class Search:
         chosen = self._prefixes.choose(self.tell)
         result.whole, result.unlike = chosen.whole, chosen.unlike
         rung = self._rung(chosen.lengths[0])
-        self._measure(rung, [REFERENCE], 0.0)
+        is_long = self._clock.is_running and rung.requests > FEW
+        # Fewer requests have to be possible yet.
+        self._measure(rung, [REFERENCE], self._clock.left_s / 2 if is_long else 0.0)
+        if is_long and REFERENCE not in rung.tried:
+            raise self._clock.too_short(f"the workload was looked over, but {REFERENCE} had not ended on {rung.span}")
         references = [measured for measured in (rung.tried.get(REFERENCE), chosen.whole) if measured and measured.rows]
         if references:
             known = [measured.point(query.metrics, is_exact=True).costs for measured in references]

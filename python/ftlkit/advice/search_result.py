@@ -4,7 +4,7 @@ As tables, too: what became of the stacks on each prefix, and of each mapping.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ftlkit._native import UserError
@@ -20,6 +20,8 @@ SHARE = 3
 LEAST_PREFIX, LEAST_REQUESTS = 5_000, 90
 """Requests of the shortest prefix of a long workload; of the shortest workload that is divided."""
 MOST_PREFIXES = 5
+FEW = 10_000
+"""Requests of a workload that are served where a budget is too short for a search."""
 
 HEADINGS = ("requests", "tried", "too much RAM", "failed", "beaten", "crowded out", "no time", "went on")
 """What `rungs` tells of each prefix."""
@@ -52,6 +54,14 @@ class Rung:
     halved: Halved | None = None
     begun: dict[str, None] = field(default_factory=dict)
     """Stacks that were to be run, in order."""
+
+    def note(self, measured: Mapping[str, Measured], most_bytes: int | None) -> None:
+        """Take runs of stacks, which may take no more RAM than that."""
+        self.tried |= measured
+        for stack, run in measured.items():
+            ram = run.mean("ram_bytes")
+            if most_bytes is not None and ram is not None and ram > most_bytes:
+                self.over[stack] = ram
 
     @property
     def span(self) -> str:

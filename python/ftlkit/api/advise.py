@@ -162,9 +162,9 @@ def advise(  # noqa: PLR0913 - as many as there are options
     is kept. `threads` run at once, by default one per core; `tell` hears a sentence now and then.
     The options are those of `study.Options` but `skip`, which the search sets itself.
 
-    Ctrl-C ends the search with the answer so far; where the time is too short for a search, one
-    stack is measured all the same. Raises `UserError` with advice where the input is at fault or no
-    stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
+    Ctrl-C ends the search with the answer so far; where the time is too short for a search, few
+    requests are measured all the same. Raises `UserError` with advice where the input is at fault
+    or no stack suits, and `Interrupted` if Ctrl-C came before anything was measured.
     """
     if not isinstance(workload, (str, Path)):
         raise UserError(f"workload = {workload!r}: advice takes a preset's name or a trace's path, and no table.")

@@ -18,7 +18,7 @@ from ftlkit._util.lookup import several
 from ftlkit._util.outputs import STANDARD_OUTPUT, check_pages, check_writable
 from ftlkit._util.progress import watcher
 from ftlkit.advice.clock import ANSWERING_S, DRAWING_S, Clock, process_began_s, slowness
-from ftlkit.advice.query import BUDGET, GOALS, SEEDS, question
+from ftlkit.advice.query import BUDGET, GOALS, SEEDS, duration, question
 from ftlkit.api.advise import Advice
 from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
@@ -115,18 +115,20 @@ def advise(
         raise UserError("--report -: only --json writes to standard output. Give the name of a file.")
     check_writable([report, json], inputs)
     check_pages(report=report)
-    answering_s = slowness() * (ANSWERING_S + (DRAWING_S if report is not None else 0.0))
+    answering_s = ANSWERING_S + (DRAWING_S if report is not None else 0.0)
     from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load
 
     if sizes := bare_sizes.told(queries[0].document(), {**chosen, **options.given(ram=ram)}):
         screen(json).print(units.typed(sizes))
     began_s = process_began_s()
+    slow = slowness(began_s)
     for query in queries:
         if len(queries) > 1:
             screen(json).print(Text(f"\n--goal {query.goal}: {GOALS[query.goal].words}", style="bold"))
         if query.budget_s is not None:
             query = replace(query, budget_s=query.budget_s / len(queries))  # noqa: PLW2901 - each has its share
-        clock = Clock(query.budget_s, began_s, answering_s)
+        clock = Clock(query.budget_s, began_s, answering_s, slow)
+        say_late(report, clock)
         answer = answered(query, store, threads, clock, lambda: watcher(ERR), say)
         show(answer, screen(json))
         say_kept(store)
@@ -137,6 +139,13 @@ def advise(
         if answer.result.interrupted:
             raise typer.Exit(INTERRUPTED)
         began_s = time.monotonic()
+
+
+def say_late(report: Path | None, clock: Clock) -> None:
+    """Say that a page is drawn after the budget, where it has no time for that."""
+    if report is not None and clock.beyond_s >= 1:
+        late = units.typed(duration(clock.beyond_s))
+        say(f"{report} may be written up to {late} after the budget: drawing takes long on this machine now.")
 
 
 def show(answer: Answer, console: Console) -> None:
