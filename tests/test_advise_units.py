@@ -20,11 +20,13 @@ from ftlkit.advice.answer import Answer
 from ftlkit.advice.document import document
 from ftlkit.advice.footprints import TB, least_ram, ram_per_tb
 from ftlkit.advice.mapping_units import UNITS, has_units, of_less_ram
+from ftlkit.advice.measure import Measured
 from ftlkit.advice.page import page
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
-from ftlkit.advice.unit_answer import sentences
+from ftlkit.advice.search_result import SearchResult, UnitTrial
+from ftlkit.advice.unit_answer import _slices, sentences
 from ftlkit.cli.advise import show
 from ftlkit.results.store import Store
 from ftlkit.study import Options
@@ -130,6 +132,21 @@ def test_the_page_has_the_units(qlc: Answer) -> None:
     html = page(qlc)
     assert '<section id="units"' in html
     assert re.search(r"16\sKiB \(the device(&#39;|')s\)", html)
+
+
+def test_slices_that_grow_with_the_unit_are_told() -> None:
+    def trial(unit_bytes: int, slice_bytes: int | None) -> UnitTrial:
+        text = json.dumps({"device": {"slice_bytes": slice_bytes}})
+        return UnitTrial(unit_bytes, told={"page": Measured("page", [{"document": text}])})
+
+    def told(*slices: int | None) -> list[str]:
+        trials = [trial(4096 << place, size) for place, size in enumerate(slices)]
+        return [typed(text) for text in _slices(SearchResult(9_000, frozenset(), {}, 1 << 40, units=trials))]
+
+    assert told(1 << 30, 2 << 30, 4 << 30) == [
+        "Each unit was measured on a slice of about as many units: 1 GiB with 4 KiB to 4 GiB with 16 KiB."
+    ]
+    assert told(1 << 30, 1 << 30) == told(None, None) == told() == []
 
 
 def test_a_unit_that_was_not_measured_is_said_not_to_be(qlc: Answer) -> None:

@@ -4,6 +4,7 @@ Every figure is of a run with that unit, on the same part of the workload as the
 runs are named.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -66,7 +67,18 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
         *_verdict(query, result, own),
         *_not_compared(result),
         *_left_out(others, advised),
+        *_slices(result),
     ]
+
+
+def _slices(result: SearchResult) -> list[str]:
+    """That slices of automatic size count units, where they had other sizes for that."""
+    measured = {trial.unit_bytes: run for trial in result.units for run in trial.told.values() if run.rows}
+    parts = {unit: json.loads(run.rows[0]["document"])["device"].get("slice_bytes") for unit, run in measured.items()}
+    if None in parts.values() or len({*parts.values()}) < 2:
+        return []
+    ends = [f"{units.size(parts[unit])} with {units.size(unit)}" for unit in (min(parts), max(parts))]
+    return [f"Each unit was measured on a slice of about as many units: {' to '.join(ends)}."]
 
 
 def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:
