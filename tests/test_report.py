@@ -24,6 +24,7 @@ from ftlkit.report.page import page
 from ftlkit.report.palette import styles
 from ftlkit.report.wear_charts import price, wear_stops
 from ftlkit.results.document import Document
+from ftlkit.results.outcome import device_of
 from ftlkit.study import toml
 
 WEAR_CHARTS = ["erases", "wear-map", "erases-over-time", "price-of-evenness"]
@@ -160,11 +161,11 @@ def test_times_by_type_of_page_are_told_with_the_cells(other: str) -> None:
 
 
 def test_the_state_of_blocks_is_told_as_no_part_of_ram(results: fk.Results) -> None:
-    geometry = results.document["device"]["geometry"]
+    geometry = device_of(results.document)["geometry"]
     blocks = geometry["channels"] * geometry["dies_per_channel"] * geometry["planes_per_die"]
     blocks *= geometry["blocks_per_plane"]
-    lines = facts.intro(results.document)
-    assert any(line.endswith(f"about 8 B per block, {units.size(8 * blocks)}.") for line in lines), lines
+    for lines in (facts.intro(results.document), dict(facts.asked(results))["Device"]):
+        assert any(f"about 8 B per block, {units.size(8 * blocks)}" in line for line in lines), lines
 
 
 def test_the_head_says_on_what_device_and_after_what_preparation(text: str) -> None:

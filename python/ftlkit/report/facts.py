@@ -72,6 +72,7 @@ def _device(document: Document) -> list[str]:
         device_line(document),
         *([scaled] if scaled else []),
         *([slice_told] if slice_told else []),
+        blocks_line(document),
         f"utilisation {units.share(device['utilisation'])}, {bad}{of_slice}",
         f"{geometry}{of_slice}",
         f"{latencies}{of_slice}",
