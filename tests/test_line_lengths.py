@@ -29,10 +29,14 @@ def rust(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+LONG_COMMENT = re.compile(rf"^(?=.{{{COLUMNS + 1}}})\s*#", re.MULTILINE)
+"""Perhaps: the line may be of a string."""
+
+
 def python(source: str) -> Iterator[tuple[int, str]]:
-    """Lines that are comments or of docstrings."""
+    """Lines that are comments or of docstrings; comments if one may be too long."""
     lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokenize.generate_tokens(io.StringIO(source if LONG_COMMENT.search(source) else "").readline):
         if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
             yield token.start[0], token.line.rstrip()
     for node in ast.walk(ast.parse(source)):
