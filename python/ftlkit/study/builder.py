@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,11 @@ def _generators() -> dict[str, Json]:
     return {preset["name"]: preset["generator"] for preset in json.loads(workload_presets())}
 
 
+@cache
+def _preset_names() -> tuple[str, ...]:
+    return tuple(_generators())
+
+
 def _listed(names: Iterable[str]) -> str:
     """The workload presets that are listed: not those whose places were assumed."""
     return ", ".join(name for name in names if not name.endswith("-cold"))
@@ -209,7 +215,7 @@ def source(choice: WorkloadChoice) -> Json:
         return shape.alone()
     if choice.startswith("preset:"):
         return {"preset": choice.removeprefix("preset:")}
-    names = [*_generators(), *one_line.NAMES]
+    names = [*_preset_names(), *one_line.NAMES]
     is_file = bool(trace_files(choice))
     if choice in names and is_file:
         raise UserError(one_line.ambiguous(choice))
@@ -254,9 +260,25 @@ def _refuse_settings_by_commas(stacks: list[str]) -> None:
 def _ftl(text: str) -> Json:
     """`dftl`, or `dftl:cmt=32KiB:victim=fifo` with a label that tells it from its siblings."""
     entry: Json = json.loads(parse_stack(text))
+    mapping, *behind = parts(entry["name"])
+    mappings, everything = _built_in()
+    if mapping not in mappings or not everything.issuperset(behind):
+        _refuse_misspelled(mapping, behind)
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+@cache
+def _built_in() -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the mappings and of all parts that every process knows."""
+    entries = [part for part in json.loads(_native.parts()) if part["family"] != "python"]
+    mappings = (part["name"] for part in entries if part["kind"] == "mapping")
+    return frozenset(mappings), frozenset(part["name"] for part in entries)
+
+
+def _refuse_misspelled(mapping: str, behind: list[str]) -> None:
+    """Raise a `UserError` for a name that there is not, if another is like it."""
     mappings = {layer["name"]: layer for layer in json.loads(schemes())}
     others = {part["name"]: part for part in json.loads(_native.parts()) if part["name"] not in mappings}
-    mapping, *behind = parts(entry["name"])
     for name, table, kind in (
         (mapping, mappings, "translation layer"),
         *((name, others, "wear policy or write buffer") for name in behind if name not in mappings),
@@ -264,7 +286,6 @@ def _ftl(text: str) -> Json:
         # A name like no other is left to the engine, which knows planted bugs, too.
         if name not in table and hint(name, table):
             known(name, table, kind)
-    return {key: value for key, value in entry.items() if value is not None}
 
 
 def parts(stack: str) -> list[str]:
