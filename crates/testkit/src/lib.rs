@@ -78,13 +78,8 @@ pub fn drive(stack: &str, layout: &Layout) -> Drive<AnyDevice> {
     registry::create(&stack.parse().expect("a stack"), layout).expect("a stack that this device takes")
 }
 
-/// The same on devices of one type, for which all schemes are compiled.
-pub fn drive_on<D: Device + 'static>(stack: &str, layout: &Layout) -> Drive<D> {
-    registry::create_on(&stack.parse().expect("a stack"), layout).expect("a stack that this device takes")
-}
-
-/// A new drive of one scheme, with settings of its own. Where [`drive_on`] compiles all schemes for
-/// a type of device, this one alone is compiled.
+/// A new drive of one scheme, with settings of its own, on devices of any type: this scheme alone
+/// is compiled for it.
 pub fn drive_of<S, D>(settings: &[(&str, &str)], layout: &Layout) -> Result<Drive<D>, ConfigError>
 where
     S: Scheme + Mapping<D> + 'static,

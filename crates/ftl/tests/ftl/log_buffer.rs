@@ -1,16 +1,15 @@
 //! The log-buffer schemes on a few blocks of four pages: the papers' figures, operation by
 //! operation.
 
-use flash::{Chip, Lean, Lpn};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, Timed, Untimed, registry};
+use crate::kit::{empty, untimed};
+use flash::Lpn;
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, registry};
 use testkit::TestFlash;
-
-type Device = Timed<Chip<Lean>, Untimed>;
 
 /// A scheme on one die with blocks of four pages.
 struct Scenario {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
 }
 
 impl Scenario {
@@ -18,8 +17,8 @@ impl Scenario {
     fn filled(scheme: &str, settings: &[(&str, &str)], logical_blocks: u32, spare: u32) -> Self {
         let chip = TestFlash::new(logical_blocks + spare, 4).chip();
         let layout = Layout::of(&chip, 4 * logical_blocks, 7);
-        let ftl = registry::create_on(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
-        let mut scenario = Self { flash: FlashPort::new(Timed { chip, timing: Untimed }), ftl };
+        let ftl = registry::create(&Stack::with(scheme, settings.iter().copied()), &layout).expect("a valid scheme");
+        let mut scenario = Self { flash: FlashPort::new(untimed(chip)), ftl };
         for lpn in 0..4 * logical_blocks {
             scenario.write(&[lpn]);
         }
@@ -29,7 +28,7 @@ impl Scenario {
     /// One request for each page.
     fn write(&mut self, pages: &[u32]) {
         for &page in pages {
-            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &[()]).expect("legal");
+            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(page), 1), &empty(1)).expect("legal");
             self.ftl.check(&self.flash).expect("invariants");
         }
     }
@@ -160,7 +159,7 @@ fn last_keeps_streams_apart() {
     let settings = [("log_blocks", "6"), ("threshold", "512"), ("sequential_share", "0.34")];
     let mut last = Scenario::filled("last", &settings, 4, 8);
     for first in [0, 4, 2, 6, 8, 12] {
-        last.ftl.write(&mut last.flash, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
+        last.ftl.write(&mut last.flash, &Request::new(Lpn::new(first), 2), &empty(2)).expect("legal");
     }
     assert_eq!(last.merges(), [2, 0, 0]);
 }
@@ -256,7 +255,7 @@ fn adapt_keeps_streams_apart() {
             [("log_blocks", "6"), ("threshold_low", "512"), ("partition", "fixed"), ("sequential_blocks", blocks)];
         let mut adapt = Scenario::filled("adapt", &settings, 4, 9);
         for first in [0, 4, 2, 6, 8, 12] {
-            adapt.ftl.write(&mut adapt.flash, &Request::new(Lpn::new(first), 2), &[(); 2]).expect("legal");
+            adapt.ftl.write(&mut adapt.flash, &Request::new(Lpn::new(first), 2), &empty(2)).expect("legal");
             adapt.write(&[first]);
         }
         adapt.merges()

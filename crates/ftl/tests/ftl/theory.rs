@@ -6,16 +6,15 @@
 //! printed shows both. Set `FTLKIT_LONG=1` for all rows, devices four times as large and runs of
 //! twice the length.
 
-use flash::{Chip, Flash, Lean, Lpn};
-use ftl::{Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, Timed, Untimed, registry};
+use crate::kit::untimed;
+use flash::{Lpn, PageData};
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Hint, Layout, Note, Request, Stack, registry};
 use random::SeededRng;
 use testkit::TestFlash;
 
-type Device = Timed<Chip<Lean>, Untimed>;
-
 pub(crate) struct Bench {
-    flash: FlashPort<Device>,
-    ftl: Drive<Device>,
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
     pub(crate) pages: u32,
     rng: SeededRng,
 }
@@ -43,13 +42,15 @@ impl Bench {
     fn of(stack: &Stack, blocks: u32, pages_per_block: u32, pages: u32) -> Self {
         let chip = TestFlash::new(blocks, pages_per_block).page_size(4096).chip();
         let layout = Layout::of(&chip, pages, 7);
-        let ftl = registry::create_on(stack, &layout).expect("a valid scheme");
-        let flash = FlashPort::new(Timed { chip, timing: Untimed });
+        let ftl = registry::create(stack, &layout).expect("a valid scheme");
+        let flash = FlashPort::new(untimed(chip));
         Self { flash, ftl, pages, rng: SeededRng::new(11) }
     }
 
     pub(crate) fn write(&mut self, lpn: u32) {
-        self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[()]).expect("a legal write");
+        self.ftl
+            .write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &[PageData::default()])
+            .expect("a legal write");
     }
 
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
@@ -326,7 +327,7 @@ fn hot_and_cold_streams_under_greedy_meet_the_mean_field_of_two_regions() {
                 let lpn = if is_hot { bench.below(hot) } else { hot + bench.below(bench.pages - hot) };
                 let hint = Hint::of_stream(u8::from(is_hot));
                 let request = Request { hint, ..Request::new(Lpn::new(lpn), 1) };
-                bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
+                bench.ftl.write(&mut bench.flash, &request, &[PageData::default()]).expect("a legal write");
             })
         };
         let apart = measured(&[("streams", "hints"), ("hint_streams", "2"), ("hint_collection", "apart")]);
@@ -492,12 +493,12 @@ fn dftl_hit_ratio_meets_che() {
             let read = |bench: &mut Bench, count: u32| {
                 for _ in 0..count {
                     let request = zipf.draw(bench);
-                    bench.ftl.read(&mut bench.flash, &request, &mut [()]).expect("a legal read");
+                    bench.ftl.read(&mut bench.flash, &request, &mut [PageData::default()]).expect("a legal read");
                 }
             };
-            read(&mut bench, 2_000_000);
+            read(&mut bench, 500_000);
             let before = *bench.flash.tally();
-            let count = 2_000_000 * long();
+            let count = 500_000 * long();
             read(&mut bench, count);
             let tally = bench.flash.tally().since(&before);
             let hit = tally.note(Note::MappingHit) as f64 / f64::from(count);
@@ -517,20 +518,20 @@ fn dftl_writes_back_the_changed_share_of_evictions() {
         let (zipf, cmt) = (Zipf::new(theta), cmt(percent));
         let settings = [("cmt", cmt.as_str()), ("cmt_policy", "lru"), ("batch_update", "false")];
         // So large that nothing is collected, since that would change cached entries.
-        let mut bench = Bench::fresh("dftl", &settings, 24_576, 256, Zipf::ENTRIES);
+        let mut bench = Bench::fresh("dftl", &settings, 8_192, 256, Zipf::ENTRIES);
         let run = |bench: &mut Bench, count: u32| {
             for _ in 0..count {
                 let request = zipf.draw(bench);
                 if bench.share() < write_share {
-                    bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
+                    bench.ftl.write(&mut bench.flash, &request, &[PageData::default()]).expect("a legal write");
                 } else {
-                    bench.ftl.read(&mut bench.flash, &request, &mut [()]).expect("a legal read");
+                    bench.ftl.read(&mut bench.flash, &request, &mut [PageData::default()]).expect("a legal read");
                 }
             }
         };
-        run(&mut bench, 2_000_000);
+        run(&mut bench, 500_000);
         let before = *bench.flash.tally();
-        run(&mut bench, 2_000_000);
+        run(&mut bench, 500_000);
         let tally = bench.flash.tally().since(&before);
         assert_eq!(bench.flash.tally().total(FlashOp::Erase), 0, "nothing was collected");
         let (dirty, clean) = (tally.note(Note::DirtyEviction), tally.note(Note::CleanEviction));
@@ -584,7 +585,7 @@ fn hit_ratios_of_write_buffers_meet_che_and_the_fixed_point_of_fifo() {
             let run = |bench: &mut Bench, count: u32| {
                 for _ in 0..count {
                     let request = zipf.draw(bench);
-                    bench.ftl.write(&mut bench.flash, &request, &[()]).expect("a legal write");
+                    bench.ftl.write(&mut bench.flash, &request, &[PageData::default()]).expect("a legal write");
                 }
             };
             run(&mut bench, 500_000);
