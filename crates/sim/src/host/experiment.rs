@@ -215,14 +215,15 @@ impl Experiment {
         Pager::new(self.device.geometry.page_size_bytes(), self.device.logical_pages, placement)
     }
 
-    /// What lifetimes are measured by.
-    pub(crate) fn usage(&self) -> Usage {
+    /// What lifetimes are measured by, where the host writes this much at most.
+    pub(crate) fn usage(&self, most_bytes: f64) -> Usage {
         let whole = self.device.as_whole();
         Usage {
             logical_bytes: whole.logical_bytes,
             warranty_years: self.asked.warranty_years,
             bytes_a_day: self.write_rate().bytes_per_day,
             scale: whole.scale,
+            most_bytes,
         }
     }
 

@@ -476,9 +476,21 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let [limit, pslc_limit] = self.limits();
         let pslc_limit = (self.chip().pslc_pages() > 0).then_some(pslc_limit);
         let (spares, bytes) = (self.host.ftl().spares(), self.metrics.totals.bytes_written);
-        let usage = self.experiment.usage();
+        // pSLC mode has cycles of its own.
+        let most_bytes =
+            if pslc_limit.is_none() { f64::from(limit) * self.bytes_per_cycle(before) } else { f64::INFINITY };
+        let usage = self.experiment.usage(most_bytes);
         let endurance = before.life.endurance((&before.wear, self.chip()), (limit, spares), (bytes, is_over), usage);
         Endurance { pslc_limit, ..endurance }
+    }
+
+    /// Bytes of the host that fill its good blocks once at most: theirs, and what buffers absorb.
+    fn bytes_per_cycle(&self, before: &Before) -> f64 {
+        let (geometry, blocks) = (self.chip().geometry(), before.wear.blocks().len() as f64);
+        let programs = self.host.flash().tally().since(&before.tally).total(FlashOp::Program);
+        let programmed = write_amplification(programs, geometry.page_size_bytes(), self.metrics.totals.bytes_written);
+        blocks * f64::from(geometry.pages_per_block()) * f64::from(geometry.page_size_bytes())
+            / programmed.unwrap_or(1.0).min(1.0)
     }
 
     /// Erases that a block survives, and those out of pSLC mode.

@@ -33,6 +33,8 @@ pub(crate) struct Usage {
     pub(crate) bytes_a_day: f64,
     /// The whole ÷ the slice of it that runs.
     pub(crate) scale: f64,
+    /// Bytes of the host that all cycles of its flash take; a forecast is no longer than that.
+    pub(crate) most_bytes: f64,
 }
 
 /// What was seen of a device's life while measuring.
@@ -139,7 +141,7 @@ impl Life {
 
 impl Usage {
     fn forecast(&self, Range { low, expected, high }: Range) -> Lifetime {
-        self.lifetime([low, expected, high], false)
+        self.lifetime([low, expected, high].map(|bytes| bytes.min(self.most_bytes)), false)
     }
 
     fn lifetime(&self, range: [f64; 3], is_measured: bool) -> Lifetime {
@@ -162,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_lifetime_is_told_in_drive_writes_a_day_and_in_years() {
-        let usage = Usage { logical_bytes: 1_000, warranty_years: 2.0, bytes_a_day: 500.0, scale: 1.0 };
+        let usage =
+            Usage { logical_bytes: 1_000, warranty_years: 2.0, bytes_a_day: 500.0, scale: 1.0, most_bytes: 2e12 };
         let lifetime = usage.lifetime([365_000.0, 730_000.0, 1_460_000.0], false);
         assert_eq!((lifetime.low_bytes, lifetime.written_bytes, lifetime.high_bytes), (365_000, 730_000, 1_460_000));
         assert!((lifetime.drive_writes_per_day - 1.0).abs() < 1e-12, "{lifetime:?}");
@@ -171,6 +174,11 @@ mod tests {
         assert_eq!([endless.low_bytes, endless.written_bytes, endless.high_bytes], [1_000_000_000, 1 << 62, 1 << 62]);
         let sliced = Usage { scale: 10.0, ..usage }.lifetime([36_500.0, 73_000.0, 146_000.0], false);
         assert_eq!(sliced, lifetime);
+        let forecast = usage.forecast(Range { low: 1e12, expected: 2.1e12, high: 1e20 });
+        assert_eq!(
+            [forecast.low_bytes, forecast.written_bytes, forecast.high_bytes],
+            [1, 2, 2].map(|tera| tera * 10_u64.pow(12))
+        );
     }
 
     #[test]

@@ -185,6 +185,27 @@ fn a_life_is_forecast_from_its_first_fifth() {
     assert!(hits[0] >= 0.8 && hits[1] >= 0.6, "{hits:?}");
 }
 
+/// Flash takes its bytes once in each cycle, and only what a buffer absorbs comes on top.
+#[test]
+fn no_forecast_is_beyond_the_cycles_of_the_flash() {
+    let (scale, flash_bytes) = (scale(), scale().blocks_per_plane * scale().pages_per_block * 2 * 4096);
+    let sequential = ("sequential", r#""sequential""#);
+    let mut at_the_bound = 0;
+    for (name, pattern) in PATTERNS.iter().chain([&sequential]) {
+        for requests in (10..30).step_by(4).map(|thousands| 1_111 * thousands) {
+            for run in run(&scale, pattern, &["page", "page+lru", "dftl"], requests) {
+                let amplification = run.write_amplification.expect("writes").min(1.0);
+                let most = f64::from(flash_bytes) * f64::from(scale.endurance) / amplification;
+                for life in [run.endurance.first_block, run.endurance.spares_gone].into_iter().flatten() {
+                    assert!(life.is_measured || life.high_bytes as f64 <= most, "{name}, {}: {life:?}", run.label);
+                    at_the_bound += u32::from(life.high_bytes as f64 > 0.999 * most);
+                }
+            }
+        }
+    }
+    assert!(at_the_bound > 0, "some forecasts reach it");
+}
+
 /// A run of which a block was erased less than four times tells nothing of its life, and says how
 /// to get more.
 #[test]
