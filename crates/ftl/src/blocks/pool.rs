@@ -59,9 +59,10 @@ impl FreePool {
         let mut dies: Vec<_> = pool.order.iter().map(|&die| on_die(&geometry, blocks, die)).collect();
         while dies.iter().any(|blocks| blocks.len() > 0) {
             for pbn in dies.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>() {
-                pool.put(pbn, 0);
+                pool.add(pbn, 0);
             }
         }
+        debug_assert!((0..pool.dies.len()).all(|die| pool.is_in_order(die)), "a die of a fresh device is out of order");
         pool
     }
 
@@ -116,6 +117,13 @@ impl FreePool {
         let die = self.geometry.die_of(pbn) as usize;
         debug_assert!(self.has_good[die], "{pbn} is freed on a die without good blocks");
         debug_assert!(self.dies[die].iter().all(|free| free.pbn != pbn), "{pbn} is free already, and is freed");
+        self.add(pbn, erases);
+        debug_assert!(self.is_in_order(die), "die {die} is out of order after {pbn} with {erases} erases was freed");
+    }
+
+    /// As `put`, without the checks that look at all free blocks of the die.
+    fn add(&mut self, pbn: Pbn, erases: u32) {
+        let die = self.geometry.die_of(pbn) as usize;
         let free = Free { pbn, erases, freed: self.freed };
         let blocks = &mut self.dies[die];
         self.emptied -= usize::from(self.has_good[die] && blocks.is_empty());
@@ -127,7 +135,6 @@ impl FreePool {
         }
         self.freed += 1;
         self.len += 1;
-        debug_assert!(self.is_in_order(die), "die {die} is out of order after {pbn} with {erases} erases was freed");
     }
 
     /// Whether the blocks of a die stand in the order in which they are taken.
