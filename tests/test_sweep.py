@@ -400,6 +400,23 @@ def test_it_is_printed_what_points_were_run_on(call: Call, msr: Path, tmp_path: 
     assert "Device given by its keys" in " ".join(keys.split())
 
 
+def test_a_point_is_stored_before_ctrl_c_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = Store.add
+
+    def interrupted(store: Store, row: dict[str, Any]) -> None:
+        signal.raise_signal(signal.SIGINT)
+        add(store, row)
+
+    monkeypatch.setattr(Store, "add", interrupted)
+    store = Store(tmp_path / "s", create=True)
+    with pytest.raises(fk.Interrupted) as stopped:
+        runs.run(plan(vary={"device.spare": "0.1,0.2"}), store, Local())
+    assert len(store.keys()) == 1
+    assert stopped.value.finished is not None
+    assert [row["key"] for row in stopped.value.finished.rows] == [*store.keys()]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_sweep_shows_and_keeps_finished_points(stop: signal.Signals, start: Start, tmp_path: Path) -> None:
     process, store = long_sweep(start, tmp_path)

@@ -8,9 +8,11 @@ thread.
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ftlkit._native import Control
@@ -116,6 +118,26 @@ def watched(
             worker.ended.wait(PATIENCE_S if has_something else BRIEF_S)
             raise Interrupted(worker.taken_if_finished(), control.unfinished()) from None
     return worker.take()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Answer Ctrl-C and SIGTERM at the end: in the middle of Polars they became a `TypeError`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Only the main thread hears them.
+        return
+    heard: list[int] = []
+    usual = {
+        number: signal.signal(number, lambda number, _: heard.append(number)) or signal.SIG_DFL
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        if heard:
+            signal.raise_signal(heard[0])
 
 
 def asked(work: Callable[[Control], str], watcher: Watcher | None) -> dict[str, Any]:

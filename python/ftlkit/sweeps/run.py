@@ -18,7 +18,7 @@ from itertools import groupby
 from ftlkit import study
 from ftlkit._native import Control, UserError
 from ftlkit._util import Json
-from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
+from ftlkit._util.native_call import Interrupted, TimeIsUp, uninterrupted, watched
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.own.references import code, references
 from ftlkit.results import store as stores
@@ -258,7 +258,8 @@ def _run_missing(
     with watcher, closing(executor.run(jobs)) as answers:
         for number, answer in enumerate(answers, 1):
             missing_point = missing[answer.index]
-            rows[missing_point.key] = _kept(store, missing_point, _as_given(answer, jobs[answer.index]))
+            with uninterrupted():
+                rows[missing_point.key] = _kept(store, missing_point, _as_given(answer, jobs[answer.index]))
             watcher.show([("points", number, len(jobs))])
 
 
