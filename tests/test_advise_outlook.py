@@ -141,7 +141,7 @@ def test_years_come_with_the_cycles_they_rest_on_and_who_says_so(trace: str) -> 
     spares_gone = {"written_bytes": 2e13, "low_bytes": 1e13, "high_bytes": 3e13, "is_measured": False}
     told = spares_gone | {"drive_writes_per_day": 6.1, "years": 0.3}
     for limit, source in (
-        (100_000, "100,000 erases per block, assumed for slc-small"),
+        (100_000, "100,000 erases per block, by the preset slc-small"),
         (9, "9 erases per block, as given"),
     ):
         best = run(

@@ -226,7 +226,7 @@ def test_spare_tells_sizes_that_change_with_it_and_lives(device: tuple[str, ...]
     options = ("--bs", "4k", *device, "--ftl", "page", "--in-use", "80%", "--requests", 300_000)
     curve = call("curve", "spare", "randwrite", *options, "--spares", "0.1,0.2", "--store", "s")
     assert sizes in " ".join(curve.stderr.split())
-    heading = r"life \(1 DWPD, [\d,]+ erases per block, assumed for [a-z-]+\)"
+    heading = r"life \(1 DWPD, [\d,]+ erases per block, by the preset [a-z-]+\)"
     assert re.search(f"  {heading}$", curve.stdout.splitlines()[1])
     steady = (*options, "--precondition", "steady", "--no-clock")
     compared = call("compare", "randwrite", *steady, "--set", "device.spare=0.1").stdout

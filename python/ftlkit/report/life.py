@@ -141,13 +141,13 @@ def conditions(document: Document) -> str:
 def cycles(document: Document) -> str:
     """The erases that blocks survive, and who says so; empty where no run tells.
 
-    No preset has them from a maker.
+    A preset's description (`ftlkit devices NAME`) has their source, or that they are assumed.
     """
     limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
     if not limits:
         return ""
     name = device_of(document)["preset"]
-    source = f"assumed for {name}" if preset(name).get("endurance") == limits[0] else "as given"
+    source = f"by the preset {name}" if preset(name).get("endurance") == limits[0] else "as given"
     return f"{units.count(limits[0])} erases per block, {source}"
 
 
