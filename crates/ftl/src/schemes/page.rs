@@ -111,8 +111,8 @@ pub(crate) const STREAMS: Parameter = Parameter {
     meaning: "Which pages get open blocks of their own: separate the collected ones, two-regions the same but \
               for the last block of a collection, which the host's fill, shared none, hints the collected ones \
               and those of each stream that the host hints at, dac, fadac and sepbit those of six classes by \
-              their past, oracle those of eight by their true death times (simulation only), at an open block per class \
-              and two more free ones on every die.",
+              their past, oracle those of eight by their true death times (simulation only), at an open block per \
+              class and two more free ones on every die.",
     source: "Van Houdt 2013b; Haas 2025 (two-regions), Wang 2022 (dac, fadac, sepbit)",
 };
 
