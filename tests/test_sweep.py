@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import time
@@ -15,6 +17,7 @@ import conftest
 import ftlkit as fk
 from conftest import Call, Start
 from ftlkit import _native
+from ftlkit._util import Json
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import LOST
 from ftlkit.results.store import Store
@@ -23,6 +26,7 @@ from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.plan import Plan
+from ftlkit.sweeps.summary import groups
 from ftlkit.sweeps.traces import Traces, scratch
 from ftlkit.sweeps.work import TRIES, Answer, Job
 
@@ -93,6 +97,58 @@ def test_a_layer_has_points_for_the_values_that_it_takes() -> None:
     assert last.study["ftl"] == [{"name": "dftl", "cmt": "64KiB", "label": "dftl"}]
     assert last.study["device"] == {"spare": 0.2}
     assert [point.seed for point in points[-2:]] == [1, 2]
+
+
+def drawn(chance: random.Random) -> str | Json:
+    """A stack as a text or a table, with settings in the name or as keys, some with a label."""
+    settings = {"cmt": chance.choice(["16KiB", "64KiB"])} if chance.random() < 0.7 else {}
+    settings |= {"victim": chance.choice(["fifo", "greedy"])} if chance.random() < 0.4 else {}
+    spelled = ":".join(["dftl", *(f"{key}={value}" for key, value in settings.items())])
+    others = chance.choice(["", "", "+owl", "+none:pages=64"])
+    label = {"label": chance.choice(["one", "dftl", "dftl:cmt=16KiB"])} if chance.random() < 0.4 else {}
+    forms: list[str | Json] = [spelled + others, {"name": spelled + others} | label]
+    return chance.choice([*forms, {"name": "dftl"} | settings | label])
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_two_stacks_are_never_one_row(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a test's numbers
+    stacks = [drawn(chance) for _ in range(chance.choice([2, 2, 3]))]
+    try:
+        made = plans.from_study(STUDY | {"ftl": stacks, "sweep": {"vary": {"device.spare": "0.1,0.2"}, "seeds": 2}})
+        points = made.points()
+    except fk.UserError as refusal:
+        assert re.search("is there twice|two FTLs have this label", str(refusal))  # noqa: PT017
+        return
+    rows = [
+        {"state": "done", "device": point.device, "workload": point.workload, "label": point.ftl, "seed": point.seed}
+        | {"varied": [{"key": key, "value": value} for key, value in point.varied.items()]}
+        | {"study": json.dumps(point.study)}
+        for point in points
+    ]
+    found = groups(rows)
+    assert len(found) == 2 * len(stacks) == len({group.name for group in found})
+    assert all([row["seed"] for row in group.rows] == [1, 2] for group in found)
+
+
+def test_points_of_one_label_from_several_sweeps_are_told_apart() -> None:
+    layers = [{"name": "dftl", "cmt": "16KiB"}, {"name": "dftl", "cmt": "64KiB"}, {"name": "page"}]
+    place: dict[str, Any] = {"state": "done", "device": "d", "workload": "w", "varied": [], "label": "mine"}
+    rows = [place | {"seed": seed, "study": json.dumps({"ftl": [layer]})} for seed in (1, 2) for layer in layers]
+    names = [group.name for group in groups(rows)]
+    assert names == ["mine (name dftl, cmt 16KiB)", "mine (name dftl, cmt 64KiB)", "mine (name page)"]
+
+
+def test_tables_without_labels_are_rows_of_their_own(call: Call, tmp_path: Path) -> None:
+    tables = [f"[[ftl]]\nname = 'dftl'\ncmt = '{size}'\n" for size in ("16KiB", "64KiB")]
+    file = tmp_path / "two.toml"
+    file.write_text("[workload]\npreset = 'fin1'\nrequests = 1000\naddresses = 'dense'\n" + "".join(tables))
+    done = call("sweep", str(file), "--goal", "wa", "--store", str(tmp_path / "store"), "--csv", "-")
+    labels = [
+        line.split(",")[done.stdout.splitlines()[0].split(",").index("label")] for line in done.stdout.splitlines()
+    ]
+    assert labels == ["label", "dftl:cmt=16KiB", "dftl:cmt=64KiB"]
+    assert "wide intervals" not in done.stderr
 
 
 def test_devices_and_workloads_are_combined() -> None:

@@ -10,6 +10,7 @@ parameter of translation layers. Reproductions and sweeps of the command line ex
 
 import copy
 import itertools
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -108,6 +109,7 @@ class Plan:
                 raise UserError(f"--vary {key} was given twice: give all its values once, by commas.")
         for axis in self.axes:
             self._check_owner(axis)
+        self._check_layers()
         if self.size() > MOST_POINTS:
             counts = ", ".join(f"{axis.key} has {axis.size:,}" for axis in self.axes) or "no key is varied"
             raise UserError(
@@ -140,6 +142,16 @@ class Plan:
 
     def _axes_of(self, entry: Json) -> list[Axis]:
         return [axis for axis in self.axes if _is_of_section(axis.key) or _takes(entry, axis.key)]
+
+    def _check_layers(self) -> None:
+        """Refuse translation layers of one name: their points would be taken as seeds of one."""
+        layers = self.study["ftl"]
+        for place, entry in enumerate(layers):
+            name = _name_of(entry)
+            if entry in layers[:place]:
+                raise UserError(f"the FTL {name} is there twice. Name each once; --seeds runs it with several seeds.")
+            if name in map(_name_of, layers[:place]):
+                raise UserError(f'ftl "{name}": two FTLs have this label; give each a label of its own.')
 
     def _check_owner(self, axis: Axis) -> None:
         owner, key = study.placed(axis.key)
@@ -174,7 +186,7 @@ def from_study(document: Json, path: Path | None = None) -> Plan:
             raise UserError(f'[[ftl]] {entry}: it has no name; give one of `ftlkit schemes`, such as name = "dftl".')
     references(layers)
     return Plan(
-        shared | {"ftl": layers},
+        shared | {"ftl": _told_apart(layers)},
         _named([_device(name, shared.get("device", {}), path) for name in devices], "device"),
         _named([_workload(name, shared.get("workload", {}), path) for name in workloads], "workload"),
         values.axes(vary),
@@ -219,6 +231,7 @@ def from_options(
                     "or give --loop, --depth, --precondition and --capacity."
                 )
     references(shared["ftl"])
+    shared = shared | {"ftl": _told_apart(shared["ftl"])}
     own = shared.get("device", {})
     tables = [_device(name, {}, None) | own for name in presets] or [own]
     return Plan(
@@ -328,6 +341,32 @@ def _layer(entry: Json, varied: dict[str, str]) -> Json:
         owner, key = study.placed(place)
         study.parameters(owner, made)[key] = value
     return made | {"label": _name_of(entry)}
+
+
+def _told_apart(layers: list[Json]) -> list[Json]:
+    """The layers; those without a label that share their parts are called by their settings, too."""
+    parts = [study.parts(entry["name"]) for entry in layers if entry.get("label") is None]
+    return [
+        entry | {"label": _with_settings(entry)}
+        if entry.get("label") is None and parts.count(study.parts(entry["name"])) > 1
+        else entry
+        for entry in layers
+    ]
+
+
+def _with_settings(entry: Json) -> str:
+    """A layer's parts with their settings, as on the command line: `dftl:cmt=64KiB+owl`."""
+    made = []
+    for place, part in enumerate(entry["name"].split("+")):
+        own = entry if place == 0 else entry.get(part.partition(":")[0], {})
+        settings = {key: value for key, value in own.items() if key not in ("name", "label")}
+        settings = {key: value for key, value in settings.items() if not isinstance(value, dict)}
+        made.append(":".join([part, *(f"{key}={_spelled(settings[key])}" for key in sorted(settings))]))
+    return "+".join(made)
+
+
+def _spelled(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _name_of(entry: Json) -> str:

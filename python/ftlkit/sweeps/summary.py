@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from ftlkit._util import Json, units
 from ftlkit.report.life import EVEN, heading, years
@@ -54,22 +53,42 @@ def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
 
 
 def groups(rows: Iterable[Json]) -> list[Group]:
-    """The points that have results, grouped by all but their seed, in order."""
-    done = [row for row in rows if row["state"] == "done"]
-    places: dict[tuple[str, ...], int] = {}
-    for row in done:
-        places.setdefault(_identity(row), len(places))
-    groups = []
-    for _, group in groupby(sorted(done, key=lambda row: places[_identity(row)]), key=_identity):
-        mine = list(group)
-        first = mine[0]
-        groups.append(Group(first["device"], first["workload"], first["label"], varied(first), mine))
-    return groups
+    """The points that have results, grouped by all but their seed, in order.
+
+    Two translation layers are two groups, whatever they are called: those of one name are told
+    apart by the settings in which they differ.
+    """
+    found: dict[tuple[str, ...], list[Json]] = {}
+    for row in rows:
+        if row["state"] == "done":
+            found.setdefault((*_place(row), json.dumps(_layer(row), sort_keys=True)), []).append(row)
+    stacks: dict[tuple[str, ...], list[Json]] = {}
+    for mine in found.values():
+        stacks.setdefault(_place(mine[0]), []).append(_layer(mine[0]))
+    return [
+        Group(first["device"], first["workload"], _label(first, stacks[_place(first)]), varied(first), mine)
+        for mine in found.values()
+        for first in mine[:1]
+    ]
 
 
-def _identity(row: Json) -> tuple[str, ...]:
+def _place(row: Json) -> tuple[str, ...]:
     settings = [text for pair in varied(row).items() for text in pair]
     return row["device"], row["workload"], row["label"], *settings
+
+
+def _layer(row: Json) -> Json:
+    """The translation layer of a point with all its settings, without its label."""
+    layer = json.loads(row["study"])["ftl"][0]
+    return {key: value for key, value in layer.items() if key != "label"}
+
+
+def _label(row: Json, stacks: list[Json]) -> str:
+    """A layer's label, with what tells it from others of that label."""
+    own = _layer(row)
+    differing = [key for key in own if any(other.get(key) != own[key] for other in stacks)]
+    settings = ", ".join(f"{key} {own[key]}" for key in differing)
+    return f"{row['label']} ({settings})" if settings else str(row["label"])
 
 
 def shown(rows: Iterable[Json]) -> list[Metric]:
