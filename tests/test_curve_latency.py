@@ -1,17 +1,20 @@
 """Curves over offered load and queue depth: what is tried, what is said of it, and the commands."""
 
 import json
-from collections.abc import Generator, Sequence
+import random
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import ftlkit as fk
 from conftest import Call
 from ftlkit._util import Json, units
+from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.curves import drawings, knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
@@ -65,8 +68,8 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
     assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
     assert "At 200 a second, which all of these keep up with, page answers fastest" in together
     assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
-    knee = "Its knee is between 200 and 400: the 99th percentile of reads goes from 200 µs to 400 µs, more than 2"
-    assert f"{knee} times the 100 µs at 100, the lowest load." in units.typed(page)
+    knee = "Its knee is at 400: up to there the 99th percentile stays below 2 times that at half."
+    assert knee in units.typed(page)
     assert "dftl keeps up with 200 requests per second and falls behind at 400." in dftl
     assert "and the 99th percentile of reads from 200 µs to 400 µs." in units.typed(dftl), "not of both kinds together"
     assert block == "block was not shown to keep up with any load that was tried."
@@ -108,19 +111,81 @@ def test_undecided_and_overloaded_loads_show_no_capacity() -> None:
     assert "a longer run (--requests, or --repeat) may fall behind" in drawn.notes[-1]
 
 
-def test_the_knee_is_where_reads_or_writes_leave_their_floor() -> None:
-    flat = [point("page", rate, 1_000) for rate in (100, 200, 400)]
-    for whose, kinds in (("Its knee", service.KINDS), ("The knee of its tail", service.TAILS)):
-        for column, kind in kinds.items():
-            steep = [replace(at, estimates=dict(at.estimates)) for at in flat]
-            steep[1].estimates[column] = Estimate(3_000, None, 1)
-            percentile = "99.9th" if kinds is service.TAILS else "99th"
-            told = f"{whose} is between 100 and 200: the {percentile} percentile of {kind} goes from"
-            assert knees.over_load(steep)[0].count("knee") == knees.over_load(steep)[0].count(told) == 1
-    assert "knee" not in knees.over_load(flat)[0]
-    assert "knee" not in knees.over_load([*flat, point("page", 800, 9e9, behind=True)])[0], "an overload has none"
-    del flat[0].estimates["read_p99_ns"]
-    assert "knee" not in knees.over_load(flat)[0], "a kind of which there are no requests"
+def queue(loads: Iterable[float], of: Callable[[float], float]) -> list[Point]:
+    """Points below saturation at 1,000 requests per second, and one above it."""
+    kept = [point("page", load, of(load / 1_000)) for load in sorted(loads) if load < 1_000]
+    return [*kept, point("page", 1_100, 9e9, behind=True)]
+
+
+def m_m_1(load: float) -> float:
+    """A percentile of the responses of a queue with one server: in proportion to 1 / (1 - load)."""
+    return 100_000 / (1 - load)
+
+
+CLOSED_FORMS = {
+    # The load at which each is twice its value at half of 990 requests per second.
+    "one server": (m_m_1, 747.5),
+    "deterministic service": (lambda load: 100_000 * (2 - load) / (1 - load), 798.4),
+    "straight, then steep": (lambda load: 100_000 * (1 + 99 * max(0.0, load - 0.9)), 910.1),
+    "a step far below": (lambda load: (100_000 if load > 0.004 else 50_000) / (1 - load), 747.5),
+}
+LOADS = [*range(25, 1_000, 25), 990]
+
+
+@pytest.mark.parametrize("form", CLOSED_FORMS)
+@pytest.mark.parametrize("metric", [*service.KINDS, *service.TAILS])
+def test_the_knee_of_a_closed_form_is_where_that_is_steep(form: str, metric: str) -> None:
+    of, load = CLOSED_FORMS[form]
+    *kept, _ = queue(LOADS, of)
+    place = knees.knee(kept, metric)
+    assert kept[place].over <= load <= kept[place + 1].over
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_low_loads_do_not_move_the_knee(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - a test's numbers
+    few = queue([*LOADS[18:], *chance.sample(LOADS[:18], chance.randint(0, 5)), chance.uniform(0.1, 9)], m_m_1)
+    of_few, of_all = (
+        knees.over_load(points)[0].partition(" Its knee ")[2].split(" Reads begin")[0]
+        for points in (few, queue(LOADS, m_m_1))
+    )
+    assert of_few == of_all
+    assert units.typed(of_all).startswith(
+        "is between 725 and 750, 73.2 % to 75.8 % of 990: the 99th percentile of reads passes"
+    )
+
+
+@pytest.mark.parametrize("most", [100, 400, 990])
+def test_a_flat_curve_has_its_knee_at_the_highest_load(most: int) -> None:
+    (said,) = map(units.typed, knees.over_load(queue([load for load in LOADS if load <= most], lambda _: 1_000.0)))
+    assert f"Its knee is at {units.typed(units.rate(most))}: " in said
+    assert f"The knee of its tail is at {units.typed(units.rate(most))}: " in said
+
+
+@pytest.mark.parametrize("device", ["", " on 7450-max-like", " on qlc-16k-like"])
+def test_the_tail_of_reads_is_in_a_table_of_80_columns(device: str) -> None:
+    points = [point(f"page{device}", load, 123_000) for load in (81_000, 162_000)]
+    drawn = drawings.latency("load", {"workload": {"preset": "fin1"}}, points, None, facts=[], verdict=[], cautions=[])
+    rows = [Row("", name, cells) for name, *cells in drawn.cells]
+    _, left_out = AdaptiveTable(("", "FTL"), drawn.headings[1:], rows).lines(Console(width=80), 2)
+    assert not {"read p99", "read p99.9"} & {*left_out}
+
+
+def test_a_knee_needs_the_highest_load_and_half_of_it() -> None:
+    *kept, behind = queue(LOADS, m_m_1)
+    assert "knee" not in knees.over_load(kept)[0], "it may be sustained at more"
+    high = [point for point in kept if point.over > 500]
+    assert "Its knee is not known: it takes a load of half of 990 or less." in knees.over_load([*high, behind])[0]
+    for at in kept:
+        del at.estimates["write_p99_ns"]
+    assert knees.over_load([*kept, behind])[0].count("of writes") == 0, "a kind of which there are no requests"
+
+
+def test_reads_that_meet_programs_at_low_loads_are_no_knee() -> None:
+    of, _ = CLOSED_FORMS["a step far below"]
+    (said,) = knees.over_load(queue([1, 4, 6, *LOADS], lambda load: of(load) * (1.5 if load > 0.004 else 1)))
+    assert "Reads begin to meet programs between 4.00 and 6.00: their 99.9th percentile goes from" in units.typed(said)
+    assert "Its knee is between 725 and 750" in units.typed(said)
 
 
 def test_the_lowest_default_load_has_the_responses_of_an_idle_device() -> None:

@@ -178,7 +178,7 @@ def latency(
         [*facts, *(_load_notes(study, points, capacity) if is_load else _DEPTH_NOTES)],
         "requests that arrive a second" if is_load else "outstanding requests",
         [Chart(COLUMNS[metric], _rows(shown, metric, is_load=is_load)) for metric in metrics],
-        ["FTL", "offered" if is_load else "depth", "served", "MB/s", *_TIMES.values()],
+        ["FTL", "offered" if is_load else "depth", "served", *_TIMES.values(), "MB/s"],
         [_cells(point, is_load=is_load) for point in points],
         study,
         verdict,
@@ -190,11 +190,13 @@ def latency(
 _TIMES = {
     "response_mean_ns": "mean",
     "read_p99_ns": "read p99",
-    "write_p99_ns": "write p99",
     "read_p99_9_ns": "read p99.9",
+    "write_p99_ns": "write p99",
     "read_p50_ns": "read p50",
 }
-"""Headings of times in the table, the last of which a narrow terminal leaves out."""
+"""Headings of times in the table: a narrow terminal leaves out the last ones."""
+
+_SERVED = ("iops", "throughput_bytes_per_s")
 
 _DEPTH_NOTES = (
     "A closed loop: a request is issued when one completes, so the number outstanding is constant.",
@@ -254,10 +256,10 @@ def _rows(points: list[Point], metric: str, *, is_load: bool) -> list[Json]:
 
 def _cells(point: Point, *, is_load: bool) -> list[str]:
     times = [text(COLUMNS[name], point.estimates.get(name)) for name in _TIMES]
-    served = [COLUMNS[name].text(point.estimates[name].mean) for name in ("iops", "throughput_bytes_per_s")]
+    served, bytes_served = (COLUMNS[name].text(point.estimates[name].mean) for name in _SERVED)
     if not point.is_sustained:
-        served, times = [BEHIND if point.is_overloaded else UNDECIDED, ""], [""] * len(times)
-    return [point.ftl, units.rate(point.over) if is_load else point.varied, *served, *times]
+        served, times, bytes_served = BEHIND if point.is_overloaded else UNDECIDED, [""] * len(times), ""
+    return [point.ftl, units.rate(point.over) if is_load else point.varied, served, *times, bytes_served]
 
 
 def _name(resolved: Json) -> str:

@@ -1,6 +1,7 @@
 """The verdict of a curve over load or depth, in sentences: each says what points measured."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from ftlkit._util import units
 from ftlkit.curves.service import KINDS, TAILS, Point, kept_up, layers, of_layer
@@ -8,7 +9,15 @@ from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
 
 KNEE = 2
-"""Where a percentile is this many times that of the lowest load, the curve is steep."""
+"""Beyond the knee a percentile is this many times that at half of the highest load sustained.
+
+A queue with one server (M/M/1) is there at 3/4 of what it can serve, and climbs to any height in
+the last quarter. Lower loads do not count, so a knee is the same whatever loads were tried below
+half.
+"""
+
+MET = 2
+"""Reads of an idle device meet a program where their tail is this many times the lowest load's."""
 
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
@@ -53,27 +62,66 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
         return f"{text}. There it answers in {_mean(last)} on average."
     return (
         f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
-        f"and {_p99(first, last)}."
+        f"and {_p99(first, last)}.{_knees(kept) if beyond else ''}{_met(kept)}"
+    )
+
+
+def _knees(kept: Sequence[Point]) -> str:
+    """The knee of the 99th percentile and that of the tail, by loads up to the highest sustained.
+
+    That is the load beyond which a longer run falls behind, so it has to be known.
+    """
+    if kept[0].over > kept[-1].over / 2:
+        return f" Its knee is not known: it takes a load of half of {_rate(kept[-1])} or less."
+    return (
         f"{_knee(kept, KINDS, 'Its knee', 'the 99th percentile')}"
         f"{_knee(kept, TAILS, 'The knee of its tail', 'the 99.9th percentile')}"
     )
 
 
-def _knee(points: Sequence[Point], kinds: Mapping[str, str], whose: str, percentile: str) -> str:
-    """The highest load before a percentile of reads or writes leaves the lowest load's.
-
-    Of loads that a layer keeps up with: beyond these, times only reflect how long the workload is.
-    """
-    first = points[0]
-    steep = ((at, name) for at in range(1, len(points)) for name in kinds if _growth(points[at], first, name) > KNEE)
-    place, metric = next(steep, (0, ""))
-    if not metric:
+def _knee(kept: Sequence[Point], kinds: Mapping[str, str], whose: str, percentile: str) -> str:
+    """The first load from which on a percentile of reads or writes is far above that at half."""
+    most, last = kept[-1].over, len(kept) - 1
+    places = {name: knee(kept, name) for name in kinds if all(name in point.estimates for point in kept)}
+    if not places:
         return ""
-    low, before, beyond = (units.duration(at.estimates[metric].mean) for at in (first, *points[place - 1 : place + 1]))
-    return (
-        f" {whose} is between {_rate(points[place - 1])} and {_rate(points[place])}: {percentile} of {kinds[metric]} "
-        f"goes from {before} to {beyond}, more than {KNEE} times the {low} at {_rate(first)}, the lowest load."
-    )
+    metric = min(places, key=lambda name: places[name])
+    place, of = places[metric], f"{percentile} of {kinds[metric]}"
+    if place == last:
+        return f" {whose} is at {_rate(kept[-1])}: up to there {percentile} stays below {KNEE} times that at half."
+    low, high = kept[place], kept[place + 1]
+    shares = f"{units.share(low.over / most)} to {units.share(high.over / most)} of {_rate(kept[-1])}"
+    half = units.duration(at_load(kept, metric, most / 2))
+    return f" {whose} is between {_rate(low)} and {_rate(high)}, {shares}: {of} passes {KNEE} times the {half} at half."
+
+
+def knee(kept: Sequence[Point], metric: str) -> int:
+    """The place of the highest load at which a time is not yet steep; the last, if at none."""
+    most = kept[-1].over
+    limit = KNEE * at_load(kept, metric, most / 2)
+    flat = [place for place, point in enumerate(kept) if point.estimates[metric].mean <= limit]
+    return flat[-1]
+
+
+def at_load(points: Sequence[Point], metric: str, load: float) -> float:
+    """A time at a load between the lowest and the highest, by its logarithm between two loads."""
+    for low, high in pairwise(points):
+        if low.over <= load <= high.over:
+            share = (load - low.over) / (high.over - low.over) if high.over > low.over else 0.0
+            ends = [max(point.estimates[metric].mean, 1.0) for point in (low, high)]
+            return float(ends[0] ** (1 - share) * ends[1] ** share)
+    raise ValueError(load)
+
+
+def _met(kept: Sequence[Point]) -> str:
+    """Where reads begin to wait for programs, far below the knee; nothing if at no such load."""
+    metric, first = "read_p99_9_ns", kept[0]
+    beyond = next((place for place in range(1, len(kept)) if _growth(kept[place], first, metric) > MET), None)
+    if beyond is None or kept[beyond].over > kept[-1].over / 2:
+        return ""
+    loads = " and ".join(_rate(point) for point in kept[beyond - 1 : beyond + 1])
+    times = " to ".join(units.duration(at.estimates[metric].mean) for at in kept[beyond - 1 : beyond + 1])
+    return f" Reads begin to meet programs between {loads}: their 99.9th percentile goes from {times}."
 
 
 def _growth(point: Point, first: Point, metric: str) -> float:
