@@ -82,9 +82,11 @@ def test_a_life_is_told_in_days_and_in_drive_writes_a_day(trace: str) -> None:
     said = life.sentences(Query(trace, goal="life"), best, page)
     assert said[0] == "The advised stack's life is a forecast from the erases of the run, not measured."
     assert said[1].replace("\N{NO-BREAK SPACE}", " ") == (
-        "That is 110 days at the workload's own rate, or 6.10 DWPD (drive writes per day over 5 years) "
-        "(page: 2.00 years, or 10.0 DWPD), with 9 erases per block, as given."
+        "That is 110 days (54.8 days to 164 days) at the workload's own rate, or 6.10 DWPD (drive writes per day over "
+        "5 years) (page: 2.00 years (1.00 years to 3.00 years), or 10.0 DWPD), with 9 erases per block, as given."
     )
+    died = lasting("dftl", drive_writes_per_day=6.1, years=0.3, is_measured=True)
+    assert "That is 110 days at" in typed(life.sentences(Query(trace, goal="life"), died, None)[1]), "it was measured"
     best.rows[0]["is_overloaded"] = True
     assert "That is 6.10 DWPD" in life.sentences(Query(trace), best, None)[1]
     best.rows[0]["is_overloaded"] = None

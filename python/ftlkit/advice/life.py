@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from ftlkit.sweeps.goals import TIMELESS
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.results.document import Document
+    from ftlkit.results.document import Document, Lifetime
 
 ENOUGH_ERASES = 4.0
 """Least erases per block, on average, for a forecast of life (docs/endurance.md)."""
@@ -122,8 +122,18 @@ def _rates(measured: Measured) -> tuple[str, str]:
     if not lives or len(lives) < len(measured.rows):
         return "", ""
     is_behind = measured.is_behind and is_own_rate(json.loads(measured.rows[0]["document"]))
-    lasts = "" if is_behind else units.years(fmean(life["years"] for life in lives))
+    lasts = "" if is_behind else f"{units.years(fmean(life['years'] for life in lives))}{_years_range(lives)}"
     return lasts, f"{units.digits(fmean(life['drive_writes_per_day'] for life in lives))} DWPD"
+
+
+def _years_range(lives: Sequence[Lifetime]) -> str:
+    """The range of a forecast in years, of all seeds together; nothing where it was measured."""
+    if all(life["is_measured"] for life in lives):
+        return ""
+    per_byte = [life["years"] / life["written_bytes"] for life in lives]
+    low = min(life["low_bytes"] * each for life, each in zip(lives, per_byte, strict=True))
+    high = max(life["high_bytes"] * each for life, each in zip(lives, per_byte, strict=True))
+    return f" ({units.years(low)} to {units.years(high)})"
 
 
 def more_times(erases: float) -> int:
