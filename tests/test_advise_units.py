@@ -26,8 +26,9 @@ from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search_result import SearchResult, UnitTrial
-from ftlkit.advice.unit_answer import _slices, sentences
+from ftlkit.advice.unit_answer import _other, _own, _slices, sentences
 from ftlkit.cli.advise import show
+from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import Store
 from ftlkit.study import Options
 from ftlkit.sweeps import plan as plans
@@ -147,6 +148,21 @@ def test_slices_that_grow_with_the_unit_are_told() -> None:
         "Each unit was measured on a slice of about as many units: 1 GiB with 4 KiB to 4 GiB with 16 KiB."
     ]
     assert told(1 << 30, 1 << 30) == told(None, None) == told() == []
+
+
+@pytest.mark.parametrize("stack", ["page", "fadac"])
+def test_ram_per_tb_stands_beside_that_of_the_reference(stack: str) -> None:
+    per_tb = {"page": 1e9, "fadac": 2e9}
+    advised = Measured(stack, [dict.fromkeys(COLUMNS, 1) | {"label": stack, "document": "{}"}])
+    trials = [UnitTrial(size, is_own=size == 4096, per_tb=per_tb, told={stack: advised}) for size in (4096, 16384)]
+    result = SearchResult(1_000, frozenset({stack}), {}, 10**12)
+    own, other = (
+        typed(text)
+        for text in (_own(result, trials[0], advised)[0], _other(Query("fin1"), trials[0], trials[1], advised))
+    )
+    beside = " (page: 954 MiB)" if stack != "page" else ""
+    assert f"MiB per TB of the drive{beside}; here it has" in own.replace("GiB", "MiB")
+    assert f"MiB per TB{beside} (1 B in all)" in other.replace("GiB", "MiB")
 
 
 def test_a_unit_that_was_not_measured_is_said_not_to_be(qlc: Answer) -> None:

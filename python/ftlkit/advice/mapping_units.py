@@ -13,6 +13,7 @@ held-out part what it costs. Devices that do not name a unit map pages, and noth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -127,6 +128,10 @@ class UnitSearch:
         leaders = self._leaders(result, advised)
         for place, trial in enumerate(others):
             self._search(trial, leaders, part, len(others) - place)
+        for trial in result.units:
+            if REFERENCE not in trial.per_tb:
+                with suppress(UserError):
+                    trial.per_tb |= self._per_tb(trial, REFERENCE)
 
     def _limit(self, waiting: int, share: float) -> None:
         """Let runs go on for a share of the time that is left, divided among those that wait."""
@@ -137,11 +142,13 @@ class UnitSearch:
     def _grow(self, trial: UnitTrial, stack: str) -> None:
         """Note what a stack takes a TB with a unit, or why it cannot be there."""
         try:
-            grows = ram_per_tb(stack, with_unit(self._device, trial.unit_bytes), self._clock.ends_s)
+            trial.per_tb |= self._per_tb(trial, stack)
         except UserError as error:
             trial.refusal = str(error)
-            return
-        trial.per_tb |= {} if grows is None else {stack: grows}
+
+    def _per_tb(self, trial: UnitTrial, stack: str) -> dict[str, float]:
+        grows = ram_per_tb(stack, with_unit(self._device, trial.unit_bytes), self._clock.ends_s)
+        return {} if grows is None else {stack: grows}
 
     def _leaders(self, result: SearchResult, advised: str) -> list[str]:
         """The stacks to try with each unit: the best of each mapping, and what was too large."""

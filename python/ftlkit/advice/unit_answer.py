@@ -14,7 +14,7 @@ from ftlkit.advice.choice import NEAR, NOTHING, ranked
 from ftlkit.advice.conditions import caches_all
 from ftlkit.advice.mapping_units import is_within
 from ftlkit.advice.measure import Measured, ratio
-from ftlkit.advice.query import Query
+from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.sweeps.values import plain
 
@@ -112,9 +112,16 @@ def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
     return [
         (
             f"The device maps {units.size(own.unit_bytes)} at a time. With that the RAM of {advised.stack} grows by "
-            f"{units.size(grows)} per TB of the drive; here it has {units.written(result.capacity)}. {rest}"
+            f"{units.size(grows)} per TB of the drive{_of_reference(own, advised)}; here it has "
+            f"{units.written(result.capacity)}. {rest}"
         )
     ]
+
+
+def _of_reference(trial: UnitTrial, advised: Measured) -> str:
+    """What the reference takes per TB with a unit, beside another stack."""
+    grows = trial.per_tb.get(REFERENCE)
+    return "" if grows is None or advised.stack == REFERENCE else f" ({REFERENCE}: {units.size(grows)})"
 
 
 def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) -> str:
@@ -123,7 +130,7 @@ def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) ->
     if trial.refusal:
         return f"Units of {size} are not possible here: {trial.refusal.rstrip('.')}."
     per_tb = trial.per_tb.get(advised.stack)
-    grows = "" if per_tb is None else f" {units.size(per_tb)} per TB"
+    grows = "" if per_tb is None else f" {units.size(per_tb)} per TB{_of_reference(trial, advised)}"
     measured = trial.told.get(advised.stack)
     if measured is None:
         return f"Units of {size} would take{grows or ' another map'}; there was no time to measure what they cost."
