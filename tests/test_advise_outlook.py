@@ -169,7 +169,7 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     result = wide(rungs=[Rung(133_333, tried={stack.stack: stack for stack in stacks})])
     told = [text.replace("\N{NO-BREAK SPACE}", " ") for text in conditions.in_ram(Query(trace), result, stacks[1])]
     assert told == [
-        "RAM was searched up to 26 MiB; more may be faster.",
+        "RAM was searched up to 26 MiB, about what a whole map takes (--ram sets another limit); more may be faster.",
         "It works as a write cache: flash programs 0.38 per byte written by the host.",
         "A power cut loses unflushed data in RAM of treeftl; the workload never flushes.",
     ]
@@ -187,6 +187,39 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     named = Query(trace, ftl="treeftl")
     assert "7 flushes, in which treeftl writes its RAM." in conditions.in_ram(named, result, stacks[0])[0]
     assert conditions.in_ram(replace(named, goal="wa"), result, stacks[0])[-1].endswith("the workload flushes 7 times.")
+
+
+@pytest.mark.parametrize("goal", ["life", "wa", "mean"])
+@pytest.mark.parametrize("has_clock", [True, False])
+@pytest.mark.parametrize("stack", ["page", "fadac:victim=cat"])
+def test_responses_that_were_not_measured_are_said_not_to_be(
+    goal: str, stack: str, trace: str, *, has_clock: bool
+) -> None:
+    measured = run(stack, simulated_ns=1 if has_clock else None)
+    told = conditions.without_responses(Query(trace, goal=goal), measured)
+    assert len(told) == (goal != "mean" and not has_clock)
+    if told:
+        assert told[0].startswith("Response times were not measured: this goal needs no clock")
+        assert f"--goal {goal},mean" in told[0]
+        assert (f"{stack} may answer slower than page" in told[0]) == (stack != "page")
+
+
+@pytest.mark.parametrize(
+    ("stack", "durable", "is_told"),
+    [
+        pytest.param("fadac:victim=cat", True, True, id="asked for"),
+        pytest.param("page", True, True, id="the reference"),
+        pytest.param("page", False, False, id="not asked for"),
+        pytest.param("page+fifo", True, False, id="a buffer"),
+        pytest.param("treeftl:ram=8KiB", True, False, id="data in the RAM of the map"),
+    ],
+)
+def test_what_a_durable_stack_keeps_is_told(stack: str, trace: str, *, durable: bool, is_told: bool) -> None:
+    told = conditions.durably(Query(trace, durable=durable), run(stack))
+    assert bool(told) is is_told
+    if told:
+        assert told[0].startswith("A power cut loses no acknowledged write: ")
+        assert f"`ftlkit torture --ftl {stack}`" in told[0]
 
 
 def test_the_size_of_a_wide_device_is_told_where_it_was_left_open(trace: str) -> None:

@@ -209,6 +209,8 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     lives = life.sentences(query, best, figures.get(REFERENCE))
     sentences = [
         *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
+        *conditions.without_responses(query, best),
+        *conditions.durably(query, best),
         *(lives if query.goal in TIMELESS else []),
         *conditions.in_ram(query, result, best),
         *_without_buffers(query, best, beside.durable),

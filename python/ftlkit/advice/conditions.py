@@ -14,8 +14,10 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.life import is_wide, missing_options
+from ftlkit.advice.query import REFERENCE
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
+from ftlkit.own.references import as_typed
 from ftlkit.report.cautions import all_cautions, writes
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY
@@ -99,6 +101,33 @@ def preparation(row: Json) -> str:
     return str((json.loads(row["document"])["runs"][0].get("precondition") or {}).get("mode", "none"))
 
 
+def without_responses(query: Query, best: Measured) -> list[str]:
+    """That nothing is known of responses where the goal needs no clock, and how to know it."""
+    if query.goal not in TIMELESS or any(row["simulated_ns"] is not None for row in best.rows):
+        return []
+    both = f"Ask for both goals (--goal {query.goal},mean)"
+    if best.stack == REFERENCE:
+        return [f"Response times were not measured: this goal needs no clock. {both}."]
+    return [
+        (
+            f"Response times were not measured: this goal needs no clock, and {best.stack} may answer slower than "
+            f"{REFERENCE}. {both}, or compare the two (ftlkit compare)."
+        )
+    ]
+
+
+def durably(query: Query, best: Measured) -> list[str]:
+    """That the advised stack loses no acknowledged write, where that was asked for."""
+    if not query.durable or holders(best.stack):
+        return []
+    return [
+        (
+            f"A power cut loses no acknowledged write: RAM of {best.stack} holds mapping data, which a mount finds "
+            f"again in flash. To check it: `ftlkit torture --ftl {as_typed(best.stack)}`."
+        )
+    ]
+
+
 def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     """What the advised stack keeps in RAM, and whether more than was searched may be better."""
     sentences = []
@@ -106,7 +135,8 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
     is_most = query.ram_bytes is None and ram >= _ALL * _most_ram(result, best.stack)
     if is_most and query.goal != "ram" and not caches_all(best):
         better = "faster" if query.metric == query.response and query.keeps_time else "better"
-        sentences.append(f"RAM was searched up to {units.size(ram)}; more may be {better}.")
+        limit = "about what a whole map takes (--ram sets another limit)"
+        sentences.append(f"RAM was searched up to {units.size(ram)}, {limit}; more may be {better}.")
     buffers = holders(best.stack)
     if result.flushes and query.goal not in TIMELESS:
         unpriced = "" if query.ftl else ", so stacks with a write buffer were not searched (--ftl names them)"
