@@ -11,7 +11,7 @@ import pytest
 import sample
 from advice import with_columns
 from ftlkit._util.units import typed
-from ftlkit.advice import choice, conditions, life
+from ftlkit.advice import choice, conditions, confidence, life
 from ftlkit.advice.answer import _meaning, _of_the_run
 from ftlkit.advice.commands import question
 from ftlkit.advice.measure import Measured, Point
@@ -118,16 +118,74 @@ def test_a_life_without_a_forecast_is_told_in_years_by_write_amplification(trace
     assert none.startswith("No years are told: each block was filled 0.191 times under page while measured")
 
 
-def test_years_without_a_forecast_come_with_how_far_they_are_off(trace: str) -> None:
+UNKNOWN = ", and their error is not known:"
+
+
+@pytest.mark.parametrize(
+    ("amplification", "written", "said"),
+    [
+        pytest.param(
+            [1.0, 1.0, *[2.0] * 6, 4.0, 4.0],
+            1.5,
+            f"{UNKNOWN} under page write amplification went from 1.00 to 4.00. Give about 24 requests (--requests).",
+            id="rises",
+        ),
+        pytest.param(
+            [4.0, 4.0, *[2.0] * 6, 2.0, 2.0],
+            1.5,
+            f"{UNKNOWN} under page write amplification went from 4.00 to 2.00. Give about 24 requests (--requests).",
+            id="falls",
+        ),
+        pytest.param(
+            [2.0] * 10,
+            0.5,
+            f"{UNKNOWN} the host wrote 50.0 % of its data under page. Give about 18 requests (--requests).",
+            id="less than a pass",
+        ),
+        pytest.param(
+            [2.0] * 10,
+            1.5,
+            ": write amplification had settled, so they may be 9.09 % fewer to 10.0 % more under page.",
+            id="settled",
+        ),
+    ],
+)
+def test_years_without_a_forecast_come_with_how_far_they_are_off(
+    amplification: list[float], written: float, said: str, trace: str
+) -> None:
     document = json.loads(json.dumps(DOCUMENT))
     (measured,) = document["runs"]
-    series = {"write_amplification": [1.0, 1.0, *[2.0] * 6, 4.0, 4.0], "host_written_bytes": list(range(1, 11))}
-    measured |= {"series": series, "write_amplification": 2.2, "endurance": {"limit": 100_000}, "label": "page"}
+    series = {"write_amplification": amplification, "host_written_bytes": list(range(1, 11))}
+    device = document["device"]
+    pages = round(written * device["logical_bytes"] / device["geometry"]["page_size_bytes"])
+    measured |= {"series": series, "write_amplification": 2.0, "endurance": {"limit": 100_000}, "label": "page"}
+    measured |= {"host_pages_written": pages, "erases": measured["erases"] | {"mean": 2.0}}
+    measured |= {"precondition": {"mode": "steady"}}
+    document["workload"]["requests"] = 6
     document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
+    document["study"] = {"workload": {"generator": {}}}
     best = with_columns(run("page"), document=json.dumps(document))
-    assert typed(life.sentences(Query(trace, goal="wa"), best, None)[-1]).endswith(
-        "by fifths of the run they may be 45.0 % fewer to 120.0 % more under page."
-    )
+    told = typed(life.sentences(Query(trace, goal="wa"), best, None)[-1])
+    assert told == f"These years are no forecast, which takes 4 erases per block{said}"
+
+
+@pytest.mark.parametrize("falls", [True, False])
+@pytest.mark.parametrize(
+    ("goal", "forecast", "is_told"), [("life", 1e9, True), ("wa", None, False), ("mean", None, True)]
+)
+def test_a_drift_of_the_advised_stack_is_a_caution_once(
+    goal: str, trace: str, forecast: float | None, *, falls: bool, is_told: bool
+) -> None:
+    measured = run("page", life_bytes=forecast, end_of_life_request=None)
+    document = json.loads(measured.rows[0]["document"])
+    amplification = [3.0, 3.0, *[2.0] * 6, 1.5, 1.5]
+    series = {"write_amplification": amplification[:: 1 if falls else -1], "host_written_bytes": list(range(1, 11))}
+    document["runs"][0] |= {"label": "page", "series": series, "precondition": {"mode": "steady", "settled": True}}
+    best = with_columns(measured, document=json.dumps(document))
+    result = wide(rungs=[Rung(133_333, tried={"page": best})])
+    said = confidence.cautions(Query(trace, goal=goal), result, best, is_held_out=False)
+    ends = "page from 3.00 to 1.50" if falls else "page from 1.50 to 3.00"
+    assert sum(ends in typed(text) for text in said) == is_told
 
 
 def test_a_mount_is_told_where_it_was_tried() -> None:

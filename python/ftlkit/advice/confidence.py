@@ -19,6 +19,7 @@ from ftlkit.report.rules import Told
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.comparison import BETTER, change
+from ftlkit.sweeps.goals import TIMELESS
 
 _TENFOLD = 10.0
 """From this value on, a share is shown as a factor."""
@@ -256,7 +257,9 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         *_of_the_run(best),
         *_prepared(result, best),
     ]
-    sentences += [caution.text for caution in _of_the_results(best) if caution.kind in _OF_EVERY_RUN]
+    sentences += [
+        caution.text for caution in _of_the_results(best) if caution.kind in (*_OF_EVERY_RUN, *_drifts(query, best))
+    ]
     sentences += conditions.of_the_size(query, result, best)
     # Where the device wears in the run, which stack levels it matters.
     if query.goal != "life" and query.ftl is None and best.mean("life_bytes") is not None:
@@ -269,6 +272,13 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
 def _of_the_results(best: Measured) -> list[Told]:
     """What `ftlkit compare` would say of the first run of a stack."""
     return all_cautions(Outcome(json.loads(best.rows[0]["document"])))
+
+
+def _drifts(query: Query, best: Measured) -> list[str]:
+    """The kinds of caution of a run that had not settled, where no other sentence says so."""
+    if query.goal in TIMELESS and best.mean("life_bytes") is None:
+        return []
+    return ["drifting", *(["rising"] if conditions.preparation(best.rows[0]) == "steady" else [])]
 
 
 def _few(result: SearchResult, *, is_held_out: bool) -> list[str]:

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 from ftlkit._util import Json, units
 from ftlkit.advice import phrasing
 from ftlkit.advice.query import REFERENCE, Query, enough
-from ftlkit.report.life import cycles, even, is_in_first_turn, is_own_rate, rate
-from ftlkit.report.load import fifths, written_between
+from ftlkit.report import drift
+from ftlkit.report.cautions import more
+from ftlkit.report.drift import ENOUGH_ERASES, is_in_first_turn, more_times
+from ftlkit.report.life import cycles, even, is_own_rate, rate
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
@@ -26,12 +28,8 @@ from ftlkit.sweeps.goals import TIMELESS
 if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured
     from ftlkit.advice.search_result import SearchResult
-    from ftlkit.results.document import Document, Lifetime
+    from ftlkit.results.document import Document, Lifetime, Run
 
-ENOUGH_ERASES = 4.0
-"""Least erases per block, on average, for a forecast of life (docs/endurance.md)."""
-_MARGIN = 1.5
-"""Factor on the missing erases in the advice, since other mappings may erase less."""
 WIDE = 2.0
 """From this multiple of the touched bytes on, a device counts as much larger."""
 _ROUNDS = 2
@@ -67,11 +65,12 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     measured = [best, *([reference] if reference is not None and best.stack != REFERENCE else [])]
     documents = [json.loads(each.rows[0]["document"]) for each in measured]
     runs = {each.stack: document["runs"][0] for each, document in zip(measured, documents, strict=True)}
-    if not (told := even(Outcome(documents[0] | {"runs": list(runs.values())}))):
+    together = Outcome(documents[0] | {"runs": list(runs.values())})
+    if not (told := even(together)):
         return []
     new = {stack: run["erases"]["mean"] for stack, run in runs.items() if is_in_first_turn(run)}
     if not new:
-        return [*told, _off(runs)]
+        return [*told, _off(together)]
     erased = " and ".join(f"{units.plain(mean)} times under {stack}" for stack, mean in new.items())
     return [
         (
@@ -81,16 +80,30 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     ]
 
 
-def _off(runs: Json) -> str:
-    """By how much such years are off, by the write amplification of each fifth of a run."""
-    told = []
-    for stack, run in runs.items():
-        part = fifths(run["series"]["write_amplification"], written_between(run["series"]["host_written_bytes"]))
-        if part and min(part) > 0:
-            ends = [f"{units.share(abs(run['write_amplification'] / each - 1))}" for each in (max(part), min(part))]
-            told.append(f"{ends[0]} fewer to {ends[1]} more under {stack}")
-    by = f": by fifths of the run they may be {' and '.join(told)}" if told else ""
-    return f"These years are no forecast, which takes {ENOUGH_ERASES:.0f} erases per block{by}."
+def _off(results: Outcome) -> str:
+    """By how much such years are off, or why that is not known, and how many requests would do."""
+    told, runs = [], results.document["runs"]
+    text = f"These years are no forecast, which takes {ENOUGH_ERASES:.0f} erases per block"
+    for run in runs:
+        if (between := drift.bounds(results, run)) is None:
+            return f"{text}, and their error is not known: {_unsettled(results, run)}."
+        ends = [units.share(abs((run["write_amplification"] or 0.0) / each - 1)) for each in reversed(between)]
+        told.append(f"{ends[0]} fewer to {ends[1]} more under {run['label']}")
+    return f"{text}: write amplification had settled, so they may be {' and '.join(told)}."
+
+
+def _unsettled(results: Outcome, run: Run) -> str:
+    """Why nothing tells the write amplification of longer runs, and how many requests would."""
+    part, requests = drift.parts(run), max(drift.enough(results, each) for each in results.document["runs"])
+    if drift.has_trend(part):
+        why = f"under {run['label']} write amplification went from {units.digits(part[0])} to {units.digits(part[-1])}"
+    elif part and drift.is_filling(results, run):
+        why = f"erased blocks were left under {run['label']}"
+    elif part:
+        why = f"the host wrote {units.share(drift.passes(results, run))} of its data under {run['label']}"
+    else:
+        why = f"the run of {run['label']} is too short"
+    return f"{why}. Give about {units.count(requests)} requests ({more(results)})"
 
 
 def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
@@ -134,11 +147,6 @@ def _years_range(lives: Sequence[Lifetime]) -> str:
     low = min(life["low_bytes"] * each for life, each in zip(lives, per_byte, strict=True))
     high = max(life["high_bytes"] * each for life, each in zip(lives, per_byte, strict=True))
     return f" ({units.years(low)} to {units.years(high)})"
-
-
-def more_times(erases: float) -> int:
-    """How many times as much has to be served where a block was erased so often on average."""
-    return math.ceil(_MARGIN * ENOUGH_ERASES / erases) if erases < ENOUGH_ERASES else 1
 
 
 def survey_s(result: SearchResult, run_s: float) -> float:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ftlkit._native import UserError
 from ftlkit.advice import life
-from ftlkit.advice.life import ENOUGH_ERASES
 from ftlkit.advice.measure import Measured, Runner, ratio, wall_s
 from ftlkit.advice.query import REFERENCE, NoLifeError, Query
 from ftlkit.advice.search_result import Rung, SearchResult, prefix_lengths
+from ftlkit.report.drift import ENOUGH_ERASES
 
 if TYPE_CHECKING:
     from ftlkit.advice.clock import Clock

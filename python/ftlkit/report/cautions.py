@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.load import arrives_in_steps, fifths, is_behind_late, is_overloaded, offered, written_between
+from ftlkit.report.drift import enough, has_trend, is_in_first_turn, parts, passes
+from ftlkit.report.load import arrives_in_steps, is_behind_late, is_overloaded, offered
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
 from ftlkit.results.derived import has_clock, percentile
@@ -309,9 +310,36 @@ def _laps(results: Outcome) -> Mapping[str, Any] | None:
 
 def _rising(run: Run) -> Mapping[str, float] | None:
     """A device measured before its steady state: the longer the run, the worse the mean."""
-    series = run["series"]
-    part = fifths(series["write_amplification"], written_between(series["host_written_bytes"]))
+    part = parts(run)
     return {"first": part[0], "last": part[-1]} if part and part[-1] > FILLING * part[0] else None
+
+
+def _drifting(results: Outcome) -> Mapping[str, Any] | None:
+    """Runs whose write amplification had not settled, rising or falling, but those of `_rising`."""
+    runs = [run for run in results.document["runs"] if has_trend(parts(run)) and writes(run) and not _rising(run)]
+    each = [f"{run['label']} from {units.digits(parts(run)[0])} to {units.digits(parts(run)[-1])}" for run in runs]
+    return {"each": listed(each), "enough": max(enough(results, run) for run in runs)} if runs else None
+
+
+def _under_a_pass(results: Outcome) -> Mapping[str, Any] | None:
+    """Runs on a device in its steady state that wrote less than the workload has of data."""
+    if not _is_steady(results):
+        return None
+    short = [(run, share) for run in results.document["runs"] if writes(run) and (share := passes(results, run)) < 1]
+    each = [f"{units.share(share)} under {run['label']}" for run, share in short]
+    return {"each": listed(each), "enough": max(enough(results, run) for run, _ in short)} if short else None
+
+
+def _first_turn(results: Outcome) -> Mapping[str, Any] | None:
+    """Runs that had blocks left which were never erased, though they collected some."""
+    cheaply = cheap(results)
+    runs = [
+        run
+        for run in results.document["runs"]
+        if writes(run) and run["erases"]["total"] and is_in_first_turn(run) and run not in cheaply
+    ]
+    each = [f"{units.plain(run['erases']['mean'])} times under {run['label']}" for run in runs]
+    return {"each": listed(each), "enough": max(enough(results, run) for run in runs)} if runs else None
 
 
 def _few(results: Outcome) -> Mapping[str, Any] | None:
@@ -510,6 +538,29 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "{longer} to measure lasting figures.",
         "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
         "length. Take a device in a steady state ({steady}), or replay more requests ({more})",
+    ),
+    Rule(
+        "drifting",
+        _drifting,
+        "Write amplification was still changing ({each}): means, lives and their ranges depend on how long the run "
+        "was.",
+        "Replay about {enough:count} requests ({more}).",
+    ),
+    Rule(
+        "drifting",
+        _under_a_pass,
+        "The host wrote less than one pass of its data ({each}): write amplification and lives of a longer run may "
+        "differ.",
+        "Replay about {enough:count} requests ({more}).",
+    ),
+    Rule(
+        "drifting",
+        _first_turn,
+        "Blocks were erased less than once each on average ({each}): write amplification and lives of a longer run "
+        "may differ.",
+        "{longer}, about {enough:count}.",
+        "Write amplification was still changing, or the host wrote less than one pass of its data: lives and their "
+        "ranges depend on how long the run was. Replay more requests ({more})",
     ),
     Rule(
         "few_requests",

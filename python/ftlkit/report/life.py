@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util import Json, units
 from ftlkit.report.cautions import STEPS, more
-from ftlkit.report.load import fifths, is_overloaded, written_between
+from ftlkit.report.drift import BEYOND, is_filling, is_in_first_turn
+from ftlkit.report.load import is_overloaded, written_between
 from ftlkit.report.rules import listed
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY, preset
@@ -32,12 +33,6 @@ SCALED = "client-tlc"
 
 DRIVE_BYTES = 512e9
 """What a client-like shows to the host."""
-
-BEYOND = 1.02
-"""By this factor forecasts may pass what write amplification allows: figures have three digits."""
-
-_OPEN = 4
-"""Blocks of each plane that are free or open at one time and not at another, in a steady state."""
 
 EVEN = "~"
 """Before a life under even wear, where there is no forecast."""
@@ -196,7 +191,7 @@ def even(results: Outcome) -> list[str]:
     a_year = known["bytes_per_day"] * DAYS_A_YEAR
     years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
     warranty_bytes = years * DAYS_A_YEAR * device_of(results.document)["logical_bytes"]
-    filling = [run["label"] for run, _ in lives if _is_filling(results, run)]
+    filling = [run["label"] for run, _ in lives if is_filling(results, run)]
     told = []
     for run, allowed in lives:
         most = "at most " if run["label"] in filling else ""
@@ -208,24 +203,6 @@ def even(results: Outcome) -> list[str]:
     if filling:
         even += f" At most: erased blocks were left under {listed(filling)}, so write amplification will rise."
     return [even]
-
-
-def _is_filling(results: Outcome, run: Run) -> bool:
-    """Whether a run filled erased blocks: more than free and open ones come and go.
-
-    Writes in order empty blocks as they fill others, so what they cost by now they cost later.
-    """
-    if (prepared := run["precondition"]) is not None and prepared["mode"] == "steady":
-        return False
-    part = fifths(run["series"]["write_amplification"], written_between(run["series"]["host_written_bytes"]))
-    generator = results.document["study"].get("workload", {}).get("generator", {})
-    if generator.get("pattern") == "sequential" and part and part[-1] <= BEYOND * part[0]:
-        return False
-    geometry = device_of(results.document)["geometry"]
-    programmed_bytes = (run["write_amplification"] or 0.0) * run["host_written_bytes"]
-    filled = programmed_bytes / (geometry["pages_per_block"] * geometry["page_size_bytes"])
-    gap = filled - run["erases"]["total"]
-    return gap > max(_OPEN * math.prod(geometry[key] for key in GEOMETRY[:-2]), (1 - 1 / BEYOND) * filled)
 
 
 def _allowed(results: Outcome, run: Run) -> float | None:
@@ -402,12 +379,6 @@ def even_bytes(point: Outcome) -> float | None:
     """
     run = point.document["runs"][0]
     return None if is_in_first_turn(run) else _allowed(point, run)
-
-
-def is_in_first_turn(run: Run) -> bool:
-    """Whether blocks were erased less than once each, on a device that was not in use before."""
-    prepared = run["precondition"]
-    return run["erases"]["mean"] < 1 and (prepared is None or prepared["mode"] != "steady")
 
 
 def rows(results: Outcome) -> list[Json]:

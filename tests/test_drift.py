@@ -1,0 +1,91 @@
+"""Bounds of years and cautions about short runs, held against runs ten and twenty times as long."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from conftest import LONG
+from ftlkit import _native, study
+from ftlkit._native import Control
+from ftlkit.report import drift
+from ftlkit.report.cautions import all_cautions
+from ftlkit.report.drift import bounds
+from ftlkit.results.outcome import Outcome
+
+PAGES, UNIT = 8192, 4096
+STACKS = ["page", "page:streams=fadac:victim=cat", *(["dftl:cmt=4KiB", "page:victim=fifo"] if LONG else [])]
+PATTERNS: dict[str, Any] = {
+    "uniform": "uniform",
+    "zipf": {"zipf": {"theta": 0.99}},
+    "hot and cold": {"hot_cold": {"hot_data_share": 0.1, "hot_request_share": 0.9}},
+    "log": "sequential",
+}
+PREPARATIONS = ["steady", "fill", "none"]
+LENGTHS, TIMES = ((1, 2, 4, 8), (10, 20)) if LONG else ((0.25, 1, 3), (10,))
+"""Passes over the data of short runs, and how many times as long the others are."""
+
+
+@cache
+def ran(stack: str, pattern: str, preparation: str, passes: float) -> Outcome:
+    """A run without a clock, of so many passes over a device of 32 MiB."""
+    generator = {"pattern": PATTERNS[pattern], "span": PAGES * UNIT, "requests": int(PAGES * passes)}
+    asked = {
+        "device": {"preset": "slc-small", "capacity": PAGES * UNIT, "spare": 0.25, "endurance": 100_000},
+        "run": {"clock": False, "precondition": preparation},
+        "workload": {"generator": generator},
+        "ftl": [study.scheme(stack)],
+    }
+    return Outcome(json.loads(_native.run_study(json.dumps(asked), Control(), 1)))
+
+
+def kinds(outcome: Outcome) -> set[str]:
+    """The kinds of caution of a run."""
+    return {caution.kind for caution in all_cautions(outcome)}
+
+
+CASES = [(stack, pattern, preparation) for stack in STACKS for pattern in PATTERNS for preparation in PREPARATIONS]
+
+
+def test_longer_runs_are_within_the_bounds_of_a_short_one() -> None:
+    within, bounded = [], 0
+    for case in CASES:
+        for passes in LENGTHS:
+            outcome = ran(*case, passes)
+            between = bounds(outcome, outcome.document["runs"][0])
+            if between is None:
+                continue
+            bounded += 1
+            for times in TIMES:
+                (run,) = ran(*case, passes * times).document["runs"]
+                is_within = between[0] <= (run["write_amplification"] or 0.0) <= between[1]
+                within.append((is_within, case, passes, times, between, run["write_amplification"]))
+    missed = [each for each in within if not each[0]]
+    assert len(missed) <= 0.05 * len(within), missed
+    assert bounded >= len(CASES) / 4, "bounds that are never given hold nothing"
+
+
+def test_a_run_that_longer_ones_differ_from_is_cautioned() -> None:
+    silent, differing = [], 0
+    for case in CASES:
+        for passes in LENGTHS:
+            short, long = (ran(*case, length) for length in (passes, passes * TIMES[-1]))
+            amplifications = [each.document["runs"][0]["write_amplification"] or 0.0 for each in (short, long)]
+            differs = not 1 / 1.1 <= amplifications[1] / amplifications[0] <= 1.1
+            differing += differs
+            told = {"drifting", "rising", "nothing_erased", "collections_not_reached", "unsettled"} & kinds(short)
+            silent += [(case, passes, amplifications)] if differs and not told else []
+    assert differing >= len(CASES) / 4
+    assert len(silent) <= 0.05 * differing, silent
+
+
+@pytest.mark.parametrize("pattern", ["zipf", "log"])
+def test_the_requests_that_are_asked_for_settle_the_run(pattern: str) -> None:
+    short = ran("page:streams=fadac:victim=cat", pattern, "steady", 0.5)
+    (caution,) = [each for each in all_cautions(short) if each.kind == "drifting"]
+    passes = caution.facts["enough"] / PAGES
+    assert passes > 2
+    longer = ran("page:streams=fadac:victim=cat", pattern, "steady", passes)
+    assert drift.passes(longer, longer.document["runs"][0]) == pytest.approx(passes, rel=0.01)
+    assert longer.document["runs"][0]["erases"]["mean"] >= drift.ENOUGH_ERASES or pattern == "log"
