@@ -12,13 +12,14 @@ import ftlkit as fk
 import sample
 from ftlkit._util import units
 from ftlkit.report import life
-from ftlkit.report.cautions import all_cautions
+from ftlkit.report.cautions import all_cautions, suspension_share
 from ftlkit.report.rules import MOST
 from ftlkit.report.verdict import verdict
 from ftlkit.results.columns import METRICS
 from ftlkit.results.document import Document, Endurance, Run
 from ftlkit.results.outcome import device_of
 from ftlkit.study.device_size import GEOMETRY
+from ftlkit.sweeps import statements
 
 
 def of(document: Document) -> str:
@@ -198,9 +199,47 @@ def test_load_beyond_those_compared_with_a_drive_is_cautioned(
         text = units.typed(caution.text)
         limits = "7450-like was compared with its drive up to 6.00 k reads and 30.0 k writes of 4 KiB per second, but"
         assert text.startswith(limits)
-        rates = [units.typed(units.rate(iops * share)) for share in (1 - write_share, write_share)]
-        assert f"page has {rates[0]} reads and {rates[1]} writes" in text
+        loads = [(iops * (1 - write_share), 6_000, "reads"), (iops * write_share, 30_000, "writes")]
+        kinds = [
+            f"{units.rate(load)} {kind}{f' ({units.factor(load / limit)} as many)' if load > limit else ''}"
+            for load, limit, kind in loads
+        ]
+        assert units.typed(f"page has {' and '.join(kinds)}") in text
+        assert text.endswith("Figures of this load were compared with no drive.")
+        assert caution.facts["far"] == ""
         assert "it saturates at 14 % more writes than the drive" in text
+
+
+def test_points_far_beyond_a_comparison_are_told_how_far(document: Document) -> None:
+    device = document["device"]
+    assert device is not None
+    device["preset"] = "7450-like"
+    for run, times in zip(document["runs"], (0.5, 3, 11), strict=False):
+        run["requests"] |= {"read": 500, "write": 500}
+        run["host_pages_read"], run["host_pages_written"], run["iops"] = 500, 500, times * 12_000
+    assert ", and these points have 10 times as many or more" in statements.summary(
+        "beyond_compared", told(document, "beyond_compared").facts
+    )
+
+
+@pytest.mark.parametrize("write_share", ["30%", "70%"])
+def test_stops_of_programs_that_set_the_maximum_are_named_with_their_share(write_share: str) -> None:
+    shares, served = [], []
+    for stop, go_on in (("0us", "0us"), ("25us", "100us"), ("100us", "400us")):
+        device = {"preset": "7450-like", "suspend_latency": stop, "resume_latency": go_on}
+        results = fk.compare(
+            "randrw", "page", device=device, bs="4k", write_share=write_share, requests=10_000, queue_depth=32
+        )
+        (run,) = results.document["runs"]
+        shares.append(suspension_share(results, run))
+        served.append(run["iops"] or 0.0)
+        caution = told(results.document, "suspended")
+        assert (caution is not None) == (shares[-1] >= 0.25)
+        assert caution is None or f"take {units.share(shares[-1])} under page of the dies' busy time" in caution.text
+    assert shares == sorted(shares)
+    assert shares[0] < 0.1, "stops that cost nothing take nothing"
+    assert shares[-1] > 0.25
+    assert shares[-1] == pytest.approx(1 - served[-1] / served[0], abs=0.2), "what they take is not served"
 
 
 def go_round(document: Document, laps: float) -> None:

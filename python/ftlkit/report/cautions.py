@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,15 @@ FUTURE = (("victims", "opt"), ("streams", "oracle"))
 
 COMPARED_BYTES = 4096
 """Bytes of the requests under which presets were compared with drives."""
+
+FAR_BEYOND = (1, 2, 5, 10, 20, 50)
+"""Multiples of the loads compared with a drive that points of a sweep are told to have."""
+
+CELLS = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}
+"""Bits per cell."""
+
+PARTS = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
+"""Shares of the time of dies, from which on a sentence tells of what takes it."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
@@ -208,15 +218,49 @@ def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
     compared = preset(device["preset"]).get("compared")
     if not compared:
         return None
-    each = []
+    each, most = [], 0.0
     for run in filter(writes, results.document["runs"]):
         requests, rate = run["requests"], offered(run) or run["iops"] or 0.0
         per_page = device["geometry"]["page_size_bytes"] / COMPARED_BYTES
         per_page *= rate / max(1, requests["read"] + requests["write"])
         reads, written = per_page * run["host_pages_read"], per_page * run["host_pages_written"]
-        if reads > compared["reads_per_s"] or written > compared["writes_per_s"]:
-            each.append(f"{run['label']} has {units.rate(reads)} reads and {units.rate(written)} writes")
-    return {"preset": device["preset"], "each": listed(each), **compared} if each else None
+        times = [reads / compared["reads_per_s"], written / compared["writes_per_s"]]
+        if max(times) > 1:
+            kinds = [f"{units.rate(reads)} reads", f"{units.rate(written)} writes"]
+            beyond = [f" ({units.factor(time)} as many)" if time > 1 else "" for time in times]
+            each.append(f"{run['label']} has {' and '.join(map(operator.add, kinds, beyond))}")
+            most = max(most, *times)
+    if not each:
+        return None
+    least = max(times for times in FAR_BEYOND if times <= most)
+    far = f", and these points have {least} times as many or more" if least > 1 else ""
+    return {"preset": device["preset"], "each": listed(each), "far": far, **compared}
+
+
+def suspension_share(results: Outcome, run: Run) -> float:
+    """Share of the dies' busy time that programs take beyond their latency: stops for reads."""
+    device, asked = device_of(results.document), results.document["study"].get("device", {})
+    busy, simulated_ns = run["utilisation"].get("dies"), run["simulated_ns"]
+    if asked.get("suspend") not in ("program", "both") or not busy or not simulated_ns:
+        return 0.0
+    bits = CELLS.get(asked.get("cell", ""), 1) if asked.get("programming") == "one_shot" else 1
+    planes = asked.get("planes_per_die", 1) if asked.get("multi_plane") else 1
+    at_once = max(1.0, bits * planes * asked.get("page_size", 0) / device["geometry"]["page_size_bytes"])
+    programs = [operation for operation in run["operations"] if operation["op"] == "program"]
+    taken = sum(operation["time_ns"] or 0 for operation in programs)
+    needed = sum(operation["count"] for operation in programs) * device["latencies"]["program_ns"] / at_once
+    dies = device["geometry"]["channels"] * device["geometry"]["dies_per_channel"]
+    return float(max(0.0, taken - needed) / (dies * busy * simulated_ns))
+
+
+def _suspended(results: Outcome) -> Mapping[str, Any] | None:
+    """Runs whose dies spend much of their time on stops of programs, which a key sets."""
+    shares = [(run["label"], suspension_share(results, run)) for run in results.document["runs"]]
+    large = [(label, share) for label, share in shares if share >= min(PARTS)]
+    if not large:
+        return None
+    part = PARTS[max(part for part in PARTS if part <= max(share for _, share in large))]
+    return {"each": listed([f"{units.share(share)} under {label}" for label, share in large]), "part": part}
 
 
 def _misaligned(results: Outcome) -> Mapping[str, Any] | None:
@@ -434,8 +478,16 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     Rule(
         "beyond_compared",
         _beyond_compared,
-        f"{_COMPARED}, but {{each}}. {{beyond}}.",
-        of_many=f"{_COMPARED}. {{beyond}}",
+        f"{_COMPARED}, but {{each}}. {{beyond}}. Figures of this load were compared with no drive.",
+        of_many=f"{_COMPARED}{{far}}. {{beyond}}",
+    ),
+    Rule(
+        "suspended",
+        _suspended,
+        "Programs that stop for reads and go on take {each} of the dies' busy time beyond their latency: "
+        "suspend_latency and resume_latency set the most that the device serves.",
+        of_many="Programs that stop for reads and go on take {part} of the dies' busy time or more: suspend_latency "
+        "and resume_latency set the most that the device serves",
     ),
     Rule(
         "collections_not_reached",
