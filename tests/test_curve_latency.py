@@ -178,7 +178,7 @@ def test_a_knee_needs_the_highest_load_and_half_of_it() -> None:
     assert "Its knee is not known: it takes a load of half of 990 or less." in knees.over_load([*high, behind])[0]
     for at in kept:
         del at.estimates["write_p99_ns"]
-    assert knees.over_load([*kept, behind])[0].count("of writes") == 0, "a kind of which there are no requests"
+    assert knees.over_load([*kept, behind])[0].count("of writes") == 0, "a kind without requests"
 
 
 def test_reads_that_meet_programs_at_low_loads_are_no_knee() -> None:

@@ -29,7 +29,7 @@ LENGTHS, TIMES = ((1, 2, 4, 8), (10, 20)) if LONG else ((0.25, 1, 3), (10,))
 
 @cache
 def ran(stack: str, pattern: str, preparation: str, passes: float) -> Outcome:
-    """A run without a clock, of so many passes over a device of 32 MiB."""
+    """A run without a clock, of a number of passes over a device of 32 MiB."""
     generator = {"pattern": PATTERNS[pattern], "span": PAGES * UNIT, "requests": int(PAGES * passes)}
     asked = {
         "device": {"preset": "slc-small", "capacity": PAGES * UNIT, "spare": 0.25, "endurance": 100_000},

@@ -102,7 +102,7 @@ def preparation(row: Json) -> str:
 
 
 def without_responses(query: Query, best: Measured) -> list[str]:
-    """That nothing is known of responses where the goal needs no clock, and how to know it."""
+    """That responses were not measured where the goal needs no clock, and how they are."""
     if query.goal not in TIMELESS or any(row["simulated_ns"] is not None for row in best.rows):
         return []
     both = f"Ask for both goals (--goal {query.goal},mean)"

@@ -62,13 +62,13 @@ COMPARED_BYTES = 4096
 """Bytes of the requests under which presets were compared with drives."""
 
 FAR_BEYOND = (1, 2, 5, 10, 20, 50)
-"""Multiples of the loads compared with a drive that points of a sweep are told to have."""
+"""Multiples of the loads compared with a drive, as sentences on a sweep round them down."""
 
 CELLS = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}
 """Bits per cell."""
 
 PARTS = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
-"""Shares of the time of dies, from which on a sentence tells of what takes it."""
+"""Least shares of the time of dies that sentences name, and their names."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",

@@ -1,7 +1,7 @@
 """Whether write amplification had settled in a run, and how far that of a longer run may be off.
 
 A steady state takes passes over the data: a device that was prepared by the same workload still
-sorts its pages by how often they are written, and a log empties the blocks of what was before it.
+sorts its pages by their rates of writes, and a log empties the blocks of earlier data.
 Of `page:streams=fadac:victim=cat` under zipf (0.99) write amplification fell from 2.8 to 2.0 in the
 first five passes, and to 1.9 in the next 35.
 """
@@ -41,7 +41,7 @@ _MARGIN = 1.5
 """Factor on the missing erases in the advice, since other mappings may erase less."""
 
 _LONGER = 4
-"""So many times as many requests are asked for where a trend had not ended."""
+"""Times as many requests as a run with a trend had, to ask for."""
 
 
 def parts(run: Run) -> list[float]:
@@ -92,7 +92,7 @@ def is_filling(results: Outcome, run: Run) -> bool:
 
 
 def bounds(results: Outcome, run: Run) -> tuple[float, float] | None:
-    """Between which write amplification of longer runs lies; None where nothing tells."""
+    """Range of the write amplification of longer runs; None where it is not known."""
     part = parts(run)
     if not part or min(part) <= 0 or has_trend(part) or passes(results, run) < 1 or _is_new(results, run):
         return None

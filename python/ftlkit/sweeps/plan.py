@@ -344,7 +344,7 @@ def _layer(entry: Json, varied: dict[str, str]) -> Json:
 
 
 def _told_apart(layers: list[Json]) -> list[Json]:
-    """The layers; those without a label that share their parts are called by their settings, too."""
+    """The layers, with labels by settings where several without a label have the same parts."""
     parts = [study.parts(entry["name"]) for entry in layers if entry.get("label") is None]
     return [
         entry | {"label": _with_settings(entry)}

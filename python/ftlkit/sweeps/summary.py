@@ -55,8 +55,8 @@ def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
 def groups(rows: Iterable[Json]) -> list[Group]:
     """The points that have results, grouped by all but their seed, in order.
 
-    Two translation layers are two groups, whatever they are called: those of one name are told
-    apart by the settings in which they differ.
+    Two translation layers are two groups, whatever their labels: settings that differ follow a
+    label that several have.
     """
     found: dict[tuple[str, ...], list[Json]] = {}
     for row in rows:
@@ -84,7 +84,7 @@ def _layer(row: Json) -> Json:
 
 
 def _label(row: Json, stacks: list[Json]) -> str:
-    """A layer's label, with what tells it from others of that label."""
+    """A layer's label, with the settings that other layers of that label do not have."""
     own = _layer(row)
     differing = [key for key in own if any(other.get(key) != own[key] for other in stacks)]
     settings = ", ".join(f"{key} {own[key]}" for key in differing)
