@@ -3,7 +3,8 @@
 //! same everywhere.
 //!
 //! A bare letter is 1024, 1024² and so on of bytes, as in fio, and 1000, 1000² of anything else.
-//! `KB` is refused: papers mean 1024 bytes, makers of drives 1000. So is a duration without a unit.
+//! `KB`, `Mb` and `gb` are refused: they may be powers of 1024 or of 1000. So is a duration without
+//! a unit.
 //! Numbers may have a fraction, an exponent and `_` between digits. The arithmetic is exact: what
 //! is no whole number of bytes, things or nanoseconds is an error, not a rounding.
 //!
@@ -51,12 +52,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     let factor = match named(&SIZES, unit) {
         Some(factor) => Ok(factor),
         None if unit.is_empty() => Ok(1),
-        None if unit.eq_ignore_ascii_case("kb") => {
-            Err(format!("{unit} is 1024 bytes to some and 1000 to others; did you mean {number}KiB or {number}kB"))
-        }
-        None => {
-            letter(unit, 1024).or_else(|| folded(unit)).ok_or_else(|| format!("{}; {A_SIZE}", unknown(number, unit)))
-        }
+        None => match folded(unit) {
+            Some((name, factor)) if name.len() != 2 => Ok(factor),
+            Some((name, _)) => Err(in_both_readings(number, unit, name)),
+            None => letter(unit, 1024).ok_or_else(|| format!("{}; {A_SIZE}", unknown(number, unit))),
+        },
     };
     let factor = factor?;
     exact(number, factor).map_err(|problem| {
@@ -122,8 +122,13 @@ fn unknown(number: &str, unit: &str) -> String {
 /// A share of a whole: `0.28`, `28%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let text = text.trim();
-    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
-    let share = number.parse().ok().map(|number: f64| number / whole);
+    let share: Option<f64> = match text.strip_suffix('%').map(str::trim_end) {
+        // 80.1 ÷ 100 is not the number nearest to 0.801.
+        Some(percent) => {
+            format!("{percent}e-2").parse().or_else(|_| percent.parse().map(|part: f64| part / 100.0)).ok()
+        }
+        None => text.parse().ok(),
+    };
     share.filter(|share| share.is_finite()).ok_or_else(|| "not a number; write a share such as 0.28 or 28%".to_owned())
 }
 
@@ -157,9 +162,17 @@ fn letter(unit: &str, base: u64) -> Option<u64> {
     Some(base.pow(power as u32 + 1))
 }
 
-/// A size's unit in other capitals, where these do not matter.
-fn folded(unit: &str) -> Option<u64> {
-    SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, factor)| *factor)
+/// The unit of sizes that is spelled so in other capitals.
+fn folded(unit: &str) -> Option<(&'static str, u64)> {
+    SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).copied()
+}
+
+/// That a decimal unit in other capitals, such as `KB` for `kB`, may be the binary one.
+fn in_both_readings(number: &str, unit: &str, name: &str) -> String {
+    let letter = name[..1].to_ascii_uppercase();
+    format!(
+        "{unit} is a power of 1024 to some and of 1000 to others; did you mean {number}{letter}iB or {number}{name}"
+    )
 }
 
 /// `number` × `factor`, which must be a whole number of at most 64 bits.
@@ -254,7 +267,6 @@ mod tests {
             ("4kib", 4096),
             ("1.5KiB", 1536),
             ("2.06GB", 2_060_000_000),
-            ("960gb", 960_000_000_000),
             ("512B", 512),
             (" 3TiB ", 3 << 40),
             ("40PB", 40_000_000_000_000_000),
@@ -287,6 +299,37 @@ mod tests {
         for (text, part) in [("80%", 0.8), ("80 %", 0.8), ("0.25", 0.25), ("1e-3", 0.001)] {
             assert!((share(text).expect(text) - part).abs() < f64::EPSILON, "{text}");
         }
+    }
+
+    /// A unit in other capitals is read where it has one meaning, and refused with both where not.
+    #[test]
+    fn capitals_matter_to_every_decimal_unit_alike() {
+        for (name, bytes) in SIZES {
+            let others =
+                [name.to_ascii_lowercase(), name.to_ascii_uppercase(), format!("{}b", &name[..name.len() - 1])];
+            for other in others.iter().filter(|other| *other != name) {
+                let read = size(&format!("3{other}"));
+                if name.len() == 2 {
+                    let binary =
+                        SIZES.iter().find(|(unit, _)| unit.len() == 3 && unit[..1].eq_ignore_ascii_case(&name[..1]));
+                    let binary = binary.expect("of each letter").0;
+                    let meant = format!("did you mean 3{binary} or 3{name}");
+                    assert!(read.as_ref().is_err_and(|error| error.ends_with(&meant)), "3{other}: {read:?}");
+                } else {
+                    assert_eq!(read, Ok(3 * bytes), "3{other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_percentage_is_the_share_that_it_says() {
+        for tenths in 1..=1000_u32 {
+            let share_of = |text: String| share(&text).expect("a share");
+            let (percent, part) = (f64::from(tenths) / 10.0, f64::from(tenths) / 1000.0);
+            assert!((share_of(format!("{percent}%")) - share_of(format!("{part}"))).abs() == 0.0, "{percent}%");
+        }
+        assert_eq!(share("5e1%"), Ok(0.5));
     }
 
     #[test]
@@ -332,7 +375,10 @@ mod tests {
             let error = size(text).expect_err(text);
             assert!(error.starts_with(&format!("not a whole number{meant} write a number")), "{text}: {error}");
         }
-        assert_eq!(size("4KB"), Err("KB is 1024 bytes to some and 1000 to others; did you mean 4KiB or 4kB".into()));
+        assert_eq!(
+            size("4KB"),
+            Err("KB is a power of 1024 to some and of 1000 to others; did you mean 4KiB or 4kB".into())
+        );
         for text in ["10KiB", "1.5", "k", "-1", "20000000T"] {
             assert!(count(text).expect_err(text).contains("10k"), "{text}");
         }

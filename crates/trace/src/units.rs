@@ -269,6 +269,11 @@ pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error
     deserializer.deserialize_any(ShareVisitor)
 }
 
+/// A share of a whole, from text.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    quantity::share(text)
+}
+
 /// Reads a share that may be absent.
 pub fn optional_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     #[derive(Deserialize)]
@@ -343,7 +348,7 @@ mod tests {
     #[test]
     fn an_error_names_the_key_and_the_value() {
         let error = parse_bytes("span", "4KB").expect_err("KB").to_string();
-        assert!(error.starts_with("span = \"4KB\": KB is 1024 bytes to some"), "{error}");
+        assert!(error.starts_with("span = \"4KB\": KB is a power of 1024 to some"), "{error}");
         let error = parse_duration("gap", "5").expect_err("no unit").to_string();
         assert!(error.starts_with("gap = \"5\": a duration needs its unit"), "{error}");
     }

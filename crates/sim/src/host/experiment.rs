@@ -16,7 +16,7 @@ use trace::units::Bytes;
 use crate::SimError;
 use crate::control::{Control, Order};
 use crate::error::SetupError;
-use crate::host::live_pages::LivePages;
+use crate::host::live_pages::{LivePages, share_in_use};
 use crate::memory::Limit;
 use crate::observe::flash_trace;
 use crate::observe::held::Size;
@@ -29,7 +29,7 @@ use crate::setup::device_keys::pslc_setting;
 use crate::setup::keys::{DeviceText, HostKeys, HostText, RunKeys, RunText, Table};
 use crate::setup::slice::{self, Growth};
 use crate::setup::study::{FtlText, Study};
-use crate::setup::values::{Addresses, Capacity, Clock, LoopText, Precondition};
+use crate::setup::values::{Addresses, Capacity, Clock, InUse, LoopText, Precondition};
 use crate::timing::superblocks::Superblocks;
 use crate::timing::units::Units;
 use crate::workload::stream::Workload;
@@ -148,7 +148,7 @@ impl Experiment {
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
         let mut workload = Workload::of(&study.workload, seed, limit, &reporter)?;
         study.run.check()?;
-        let asked = RunKeys::from(&study.run);
+        let mut asked = RunKeys::from(&study.run);
         let pace = Pace::of(&study.host, &workload, asked.clock)?;
         let mut plans = plans(&study.ftl)?;
         let wraps = workload.addresses == Addresses::Wrap;
@@ -164,7 +164,9 @@ impl Experiment {
             plan.built = slice::built(&resolved, &device, &plan.stack);
             plan.resolved = resolved;
         }
-        let live = LivePages::of(asked.in_use, precondition, workload.addresses, (&device, &mut survey))?;
+        let share = asked.in_use.map(|in_use| share_in_use(in_use, &device)).transpose()?;
+        asked.in_use = share.map(InUse::Share);
+        let live = LivePages::of(share, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
         let RunKeys { verify, waiting, .. } = asked;
         check_skip(&asked, survey.facts.requests)?;

@@ -10,12 +10,13 @@
 //! begins.
 
 use flash::Lpn;
+use trace::units::{Bytes, rounded};
 
 use crate::SimError;
 use crate::paging::Extent;
 use crate::result::PreconditionChosen;
 use crate::setup::device::Device;
-use crate::setup::values::{Addresses, Precondition};
+use crate::setup::values::{Addresses, InUse, Precondition};
 use crate::workload::survey::Survey;
 
 /// Pages that a preparation writes per second of processor time with `page`, about: 64 GiB of
@@ -57,7 +58,7 @@ impl LivePages {
             Self { prefix: capacity, above: Vec::new(), touched: touched.as_ref().map(|pages| pages.len() as u64) };
         match (in_use, touched) {
             (Some(share), Some(touched)) => {
-                let count = (share * f64::from(capacity) + 1e-3).floor().max(1.0) as u32;
+                let count = pages_in_use(share, capacity, touched.len() as u64);
                 check_room(share, touched.len() as u64, count, device)?;
                 Ok(Self::filled_up(&touched, count))
             }
@@ -126,6 +127,33 @@ impl LivePages {
             share_of(percent)
         )))
     }
+}
+
+/// The share of a device that holds data.
+pub(crate) fn share_in_use(in_use: InUse, device: &Device) -> Result<f64, SimError> {
+    let (bytes, capacity) = match in_use {
+        InUse::Share(share) => return Ok(share),
+        InUse::Bytes(bytes) => (bytes, device.as_whole().logical_bytes),
+    };
+    if bytes == 0 || bytes > capacity {
+        return Err(SimError::study(format!(
+            "run.in_use = \"{}\": the drive has {} for the host (device.spare = {}); give at most \"{}\", or more capacity",
+            Bytes(bytes),
+            rounded(capacity),
+            device.keys.spare.unwrap_or_default(),
+            Bytes(capacity)
+        )));
+    }
+    Ok(bytes as f64 / capacity as f64)
+}
+
+/// Pages of a share. Bytes in use may end within a page, which counts where the workload has them.
+fn pages_in_use(share: f64, capacity: u32, touched: u64) -> u32 {
+    let pages = share * f64::from(capacity);
+    let whole = (pages + 1e-3).floor().max(1.0);
+    // No size in bytes is nearer to whole pages.
+    let begun = (pages - 1e-6).ceil();
+    if touched as f64 == begun { begun.max(whole) as u32 } else { whole as u32 }
 }
 
 /// The pages that a workload reads or writes, ascending, as they lie on the device.

@@ -163,7 +163,7 @@ impl Draft {
         asked.check()?;
         let asked = asked.with_spare()?;
         let preset = preset(asked.preset.as_deref().unwrap_or(DEFAULT_PRESET))?;
-        let mut keys = DeviceKeys::from(&asked.clone().over(&preset.device));
+        let mut keys = asked.over_preset(&preset.device);
         asked.check_groups(&keys)?;
         geometry(keys.shape())?;
         let is_unprotected = asked.power_loss_protection == Some(false);

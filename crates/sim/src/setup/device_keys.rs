@@ -9,9 +9,10 @@ use super::values::{Capacity, DieOrder, Durations};
 use crate::error::SimError;
 use crate::latencies::{Latencies, PageTimes, PslcTimes};
 use crate::timing::abilities::Abilities;
+use crate::timing::engine::Model;
 use crate::timing::front_end::FrontEnd;
 use crate::timing::scheduling::{Class, SchedulingPolicy, Suspend, Suspension};
-use crate::timing::superblocks::Superblocks;
+use crate::timing::superblocks::{Superblock, Superblocks};
 use crate::timing::units::Programming;
 
 /// Erases of a block in pSLC mode for each that it survives with all bits, where nobody says. TLC
@@ -248,6 +249,38 @@ impl DeviceText {
             )));
         }
         Ok(())
+    }
+}
+
+impl DeviceText {
+    /// A study's keys over those of its preset, but for the preset's that mean nothing once the
+    /// study has turned off the ability that they are of.
+    pub(super) fn over_preset(&self, preset: &Self) -> DeviceKeys {
+        let mut preset = preset.clone();
+        if self.suspend == Some(Suspend::Off) || self.pricing == Some(Model::Serial) {
+            (preset.suspend_latency, preset.resume_latency, preset.suspensions) = (None, None, None);
+        }
+        if self.pricing == Some(Model::Serial) {
+            preset = preset.without(Group::Ability);
+        }
+        if self.planes_per_die == Some(1) {
+            preset.multi_plane = None;
+            preset.superblock = preset.superblock.filter(|superblock| *superblock != Superblock::Die);
+        }
+        if self.multi_plane == Some(false) || preset.multi_plane.is_none() {
+            preset.aligned_planes = None;
+        }
+        if self.die_order.is_some() {
+            (preset.reads_first, preset.gc_yields) = (None, None);
+        }
+        if self.controller_latency == Some(Nanoseconds(0)) {
+            preset.controller_cores = None;
+        }
+        let mut keys = DeviceKeys::from(&self.clone().over(&preset));
+        if self.overtakes.is_none() && keys.scheduling().is_fifo() {
+            keys.overtakes = None;
+        }
+        keys
     }
 }
 

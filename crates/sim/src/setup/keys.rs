@@ -15,7 +15,7 @@ use trace::units::{Bytes, BytesPerSecond, Nanoseconds, optional_bytes_per_day, o
 use trace::{Columns, Conditions, DeviceChoice, Format, TimeBackwards, TimeUnit};
 
 use super::values::{
-    Addresses, Amount, BitErrorsText, Capacity, Clock, DieOrder, Durations, LoopText, Precondition, SliceText,
+    Addresses, Amount, BitErrorsText, Capacity, Clock, DieOrder, Durations, InUse, LoopText, Precondition, SliceText,
 };
 use crate::error::SimError;
 use crate::latencies::Latencies;
@@ -439,10 +439,9 @@ table! {
     /// [preparation](#preconditions) before measuring | `"auto"`, `"none"`, `"fill"`, `"steady"`,
     /// `"workload"` | `"auto"`
     precondition: Precondition = Precondition::Auto;
-    /// share of the capacity that holds data after `"fill"` or `"steady"`; partly full devices
-    /// collect more cheaply | above 0, at most 1; no less than the workload touches | all
-    #[serde(deserialize_with = "optional_share")]
-    in_use: f64;
+    /// share of the capacity that holds data after `"fill"` or `"steady"`, or a size; partly full
+    /// devices collect more cheaply | above 0, at most 1; no less than the workload touches | all
+    in_use: InUse;
     /// memory of the runs, [estimated](#the-oracle-and-the-memory) beforehand; more is refused with
     /// the number | a size | 80 % of the available
     memory_limit: Bytes;

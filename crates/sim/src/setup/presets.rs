@@ -89,7 +89,33 @@ pub fn preset(name: &str) -> Result<&'static Preset, SimError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::device::Draft;
     use super::*;
+
+    /// Keys of an ability that are the preset's alone go with it.
+    #[test]
+    fn every_preset_lets_each_ability_be_turned_off() {
+        for key in [
+            "suspend = \"off\"",
+            "reads_first = false",
+            "gc_yields = false",
+            "multi_plane = false",
+            "planes_per_die = 1",
+            "superblock = \"plane\"",
+            "controller_latency = \"0ns\"",
+            "link_latency = \"0ns\"",
+            "die_order = \"host_read\"",
+            "pricing = \"serial\"",
+            "bit_errors = \"none\"",
+        ] {
+            for preset in presets() {
+                let document = Document::parse(&format!("preset = \"{}\"\n{key}", preset.name)).expect("TOML");
+                let text: DeviceText = serde_json::from_value(document.value()).expect("keys");
+                let refused = Draft::of(&text).err().map(|error| error.to_string());
+                assert_eq!(refused, None, "{} with {key}", preset.name);
+            }
+        }
+    }
 
     #[test]
     fn a_preset_is_found_by_a_unique_part_of_its_name() {

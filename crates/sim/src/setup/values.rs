@@ -7,7 +7,7 @@ use std::fmt;
 use flash::BitErrorModel;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use trace::units::{Bytes, BytesPerSecond, Nanoseconds, parse_bytes, parse_duration};
+use trace::units::{Bytes, BytesPerSecond, Nanoseconds, parse_bytes, parse_duration, parse_share};
 
 use crate::timing::scheduling::{CLASSES, Class};
 
@@ -41,6 +41,43 @@ impl Serialize for Capacity {
         match self {
             Self::Bytes(bytes) => serializer.serialize_u64(*bytes),
             Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+/// How much of a device holds data.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub enum InUse {
+    /// A share of what the host sees.
+    Share(f64),
+    /// This many bytes.
+    Bytes(u64),
+}
+
+impl TryFrom<Value> for InUse {
+    type Error = String;
+
+    fn try_from(given: Value) -> Result<Self, String> {
+        let or_share = "or a share such as 0.28 or \"28%\"";
+        match (given.as_f64(), given.as_str()) {
+            (Some(share), _) => Ok(Self::Share(share)),
+            (_, Some(text)) => match parse_share(text) {
+                Ok(share) => Ok(Self::Share(share)),
+                Err(_) => parse_bytes("", text)
+                    .map(|bytes| Self::Bytes(bytes.0))
+                    .map_err(|error| format!("{error}; {or_share}")),
+            },
+            _ => Err(wanted(&format!("a size such as \"700GB\", {or_share}"), &given)),
+        }
+    }
+}
+
+impl Serialize for InUse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Share(share) => serializer.serialize_f64(*share),
+            Self::Bytes(bytes) => serializer.collect_str(&Bytes(*bytes)),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::SimError;
 use crate::memory::Limit;
 use crate::paging::{FirstTouch, span_of};
 use crate::result::{PreconditionChosen, WorkloadFacts};
-use crate::setup::values::Precondition;
+use crate::setup::values::{InUse, Precondition};
 use crate::workload::suspicions::Suspicions;
 use crate::workload::touched::Touched;
 
@@ -231,7 +231,7 @@ impl Surveyor {
 /// where it was asked to look.
 pub(crate) fn choose(
     asked: Precondition,
-    in_use: Option<f64>,
+    in_use: Option<InUse>,
     unwritten: Option<Unwritten>,
 ) -> (Precondition, PreconditionChosen) {
     let Unwritten { reads, of_unwritten } = unwritten.unwrap_or_default();

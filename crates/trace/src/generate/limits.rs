@@ -25,17 +25,8 @@ pub(super) const MAX_CHOICES: usize = 65_536;
 
 /// The range's units.
 pub(super) fn check_range(spec: &GeneratorSpec) -> Result<u64, SpecError> {
-    let (start, span, unit) = (spec.start.0, spec.span.0, spec.unit.0);
-    if !(1..=1 << 30).contains(&unit) {
-        return Err(SpecError::field(
-            "unit",
-            spec.unit,
-            "must be 1B to 1GiB; the device's page size is the usual choice",
-        ));
-    }
-    if !start.is_multiple_of(unit) {
-        return Err(SpecError::field("start", spec.start, format!("must be a multiple of `unit`, {}", spec.unit)));
-    }
+    let (span, unit) = (spec.span.0, spec.unit.0);
+    check_unit("unit", spec.unit, spec.start)?;
     if span == 0 || !span.is_multiple_of(unit) {
         return Err(SpecError::field(
             "span",
@@ -43,7 +34,7 @@ pub(super) fn check_range(spec: &GeneratorSpec) -> Result<u64, SpecError> {
             format!("must be a multiple of `unit`, {}, and not 0", spec.unit),
         ));
     }
-    if start.checked_add(span).is_none_or(|end| end > MAX_END) {
+    if spec.start.0.checked_add(span).is_none_or(|end| end > MAX_END) {
         return Err(SpecError::field(
             "span",
             spec.span,
@@ -54,6 +45,24 @@ pub(super) fn check_range(spec: &GeneratorSpec) -> Result<u64, SpecError> {
         return Err(SpecError::field("span", spec.span, "must not exceed 2^52 units; use a larger `unit`"));
     }
     Ok(span / unit)
+}
+
+/// An alignment that the range begins at.
+fn check_unit(key: &str, unit: Bytes, start: Bytes) -> Result<(), SpecError> {
+    if !(1..=1 << 30).contains(&unit.0) {
+        return Err(SpecError::field(key, unit, "must be 1B to 1GiB; the device's page size is the usual choice"));
+    }
+    if !start.0.is_multiple_of(unit.0) {
+        return Err(SpecError::field("start", start, format!("must be a multiple of `{key}`, {unit}")));
+    }
+    Ok(())
+}
+
+/// The unit of a part, its own or the workload's.
+pub(super) fn check_part_unit(key: &str, unit: Option<Bytes>, spec: &GeneratorSpec) -> Result<u64, SpecError> {
+    let Some(unit) = unit else { return Ok(spec.unit.0) };
+    check_unit(&beside(key, "unit"), unit, spec.start)?;
+    Ok(unit.0)
 }
 
 /// A range whose written units can be remembered, where something trims.

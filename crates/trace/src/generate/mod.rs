@@ -88,7 +88,7 @@ impl Generator {
         limits::at_least_one("requests", spec.requests)?;
         let reuse = ReuseSampler::new(&spec.reuse, seed)?;
         let units = limits::check_range(spec)?;
-        let phases = plan::phases(spec, units, seed)?;
+        let phases = plan::phases(spec, seed)?;
         let trims = phases.iter().flat_map(|phase| &phase.parts).any(PartState::trims);
         limits::check_trims(spec, trims, units)?;
         Ok(Self {

@@ -11,8 +11,8 @@ use super::addresses::{AddressSampler, Extents, Passes};
 use super::arrivals::GapSampler;
 use super::draws::{Chance, Weighted};
 use super::limits::{
-    MAX_CHOICES, at_least_one, beside, check_arrivals, check_region, check_runs, check_share, check_sizes,
-    check_weights,
+    MAX_CHOICES, at_least_one, beside, check_arrivals, check_part_unit, check_region, check_runs, check_share,
+    check_sizes, check_weights,
 };
 use super::parts::{Operations, PartState, PhaseState};
 use super::spec::{GeneratorSpec, HotCold, Part, Pattern, Phase, Settings, SpecError, Zipf};
@@ -25,10 +25,10 @@ const MAX_THETA: f64 = 16.0;
 /// Rounding allowance where shares that should add to 1 were computed in `f64`.
 const SHARE_SLACK: f64 = 1e-9;
 
-/// The phases of a workload over a range of `units`: those of its pattern, or the one that it is.
+/// The phases of a workload: those of its pattern, or the one that it is.
 /// The first rule that the description breaks is the error.
-pub(super) fn phases(spec: &GeneratorSpec, units: u64, seed: u64) -> Result<Box<[PhaseState]>, SpecError> {
-    let workload = Workload { spec, units, seed };
+pub(super) fn phases(spec: &GeneratorSpec, seed: u64) -> Result<Box<[PhaseState]>, SpecError> {
+    let workload = Workload { spec, seed };
     let Pattern::Phases(phases) = &spec.pattern else {
         check_arrivals("arrivals", &spec.arrivals, spec.requests)?;
         let gaps = GapSampler::new(&spec.arrivals);
@@ -57,7 +57,6 @@ pub(super) fn phases(spec: &GeneratorSpec, units: u64, seed: u64) -> Result<Box<
 /// What all parts have in common.
 struct Workload<'a> {
     spec: &'a GeneratorSpec,
-    units: u64,
     seed: u64,
 }
 
@@ -66,6 +65,7 @@ struct Planned<'a> {
     settings: &'a Settings<'a>,
     pattern: &'a Pattern,
     region: Option<[f64; 2]>,
+    unit: Option<Bytes>,
     reusable: bool,
     key: &'a str,
 }
@@ -87,13 +87,13 @@ impl Workload<'_> {
             check_weights(&format!("{key}.mixed"), &weights)?;
             let plan_one = |(index, part): (usize, &Part)| {
                 let (settings, key) = (&part.settings(settings), &*format!("{key}.mixed[{index}]"));
-                let Part { pattern, region, reusable, .. } = part;
-                let planned = Planned { settings, pattern, region: *region, reusable: *reusable, key };
+                let &Part { ref pattern, region, unit, reusable, .. } = part;
+                let planned = Planned { settings, pattern, region, unit, reusable, key };
                 self.part(&planned, &part_name(index))
             };
             (weights, parts.iter().enumerate().map(plan_one).collect::<Result<_, _>>()?)
         } else {
-            let planned = Planned { settings, pattern, region: None, reusable: true, key };
+            let planned = Planned { settings, pattern, region: None, unit: None, reusable: true, key };
             (vec![1.0], [self.part(&planned, &part_name(0))?].into())
         };
         Ok(PhaseState {
@@ -107,7 +107,7 @@ impl Workload<'_> {
     }
 
     fn part(&self, planned: &Planned<'_>, name: &str) -> Result<PartState, SpecError> {
-        let &Planned { settings, pattern, region, reusable, key } = planned;
+        let &Planned { settings, pattern, region, unit, reusable, key } = planned;
         let trim_share = check_share(&beside(key, "trim_share"), settings.trim_share)?;
         let write_share = check_share(&beside(key, "write_share"), settings.write_share.unwrap_or(1.0 - trim_share))?;
         if write_share + trim_share > 1.0 + SHARE_SLACK {
@@ -118,8 +118,8 @@ impl Workload<'_> {
                 "together must not exceed 1; the rest reads",
             ));
         }
-        let (first_unit, units) = check_region(key, region, self.units)?;
-        let unit = self.spec.unit.0;
+        let unit = check_part_unit(key, unit, self.spec)?;
+        let (first_unit, units) = check_region(key, region, self.spec.span.0 / unit)?;
         let first = self.spec.start.0 + first_unit * unit;
         let stream = |purpose: &str| SeededRng::named(self.seed, &format!("{name}/{purpose}"));
         let places = self.places(pattern, key, units, name)?;

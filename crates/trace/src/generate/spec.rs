@@ -341,11 +341,14 @@ with_settings! {
         pub weight: f64,
         /// Where its requests go; neither mixed nor phases.
         pub pattern: Pattern,
-        /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to units.
+        /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to its units.
         /// Default all, `[0, 1]`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub region: Option<[f64; 2]>,
         ..Settings
+        /// As [`GeneratorSpec::unit`], of its own requests alone. Default that one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub unit: Option<Bytes>,
         /// Whether later requests may repeat its requests, where [`GeneratorSpec::reuse`] has some
         /// that do. Default true.
         #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
@@ -372,7 +375,7 @@ impl Part {
     /// Requests of these sizes, whose weights are its own; the rest is the default.
     pub(super) fn of(sizes: Vec<WeightedSize>, pattern: Pattern) -> Self {
         let weight = sizes.iter().map(|size| size.weight).sum();
-        Self { sizes: Some(Sizes::Choice(sizes)), ..Self::inheriting(weight, pattern, None, true) }
+        Self { sizes: Some(Sizes::Choice(sizes)), ..Self::inheriting(weight, pattern, None, None, true) }
     }
 }
 

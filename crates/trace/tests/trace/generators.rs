@@ -437,6 +437,26 @@ fn mixtures_keep_their_weights_and_each_part_its_own_ways() {
     assert_eq!(runs + wraps, second.len() - 1, "the sequential part goes on whatever lies between");
 }
 
+/// Wherever its region begins, a part with a unit of its own touches whole units of that.
+#[test]
+fn a_part_with_a_unit_is_aligned_to_it() {
+    for (from, to, unit) in [(0.04, 1.0, 65_536), (0.333, 0.9, 16_384), (0.5, 0.77, 1 << 20)] {
+        for pattern in ["sequential", "uniform", "permutation"] {
+            let toml = format!(
+                "requests = 3000\nspan = '64MiB'\npattern = {{ mixed = [ {{ pattern = 'uniform', region = [0, {from}], stream = 1 }}, \
+                 {{ pattern = '{pattern}', region = [{from}, {to}], unit = {unit}, stream = 2 }} ] }}"
+            );
+            let second: Vec<Record> =
+                records(&toml, 18).into_iter().filter(|record| record.hint.stream() == 2).collect();
+            assert!(second.len() > 1000, "{toml}");
+            for record in second {
+                assert_eq!((record.offset % unit, u64::from(record.length)), (0, unit), "{toml}");
+                assert!(record.end() <= 64 << 20, "{toml}");
+            }
+        }
+    }
+}
+
 #[test]
 fn phases_follow_each_other_and_come_again() {
     let toml = "

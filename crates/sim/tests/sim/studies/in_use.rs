@@ -81,6 +81,47 @@ fn a_share_that_cannot_be_is_refused_with_one_that_can() {
     }
 }
 
+/// A size is the share of the capacity that it is.
+#[test]
+fn a_size_in_use_is_the_share_that_it_is() {
+    let capacity = 15_237.0 * 4096.0;
+    for size in ["20MiB", "40MB", "30000000B"] {
+        let bytes = trace::units::parse_bytes("", size).expect(size).0 as f64;
+        let run = |in_use: &str| results(&text(500, &format!("precondition = \"fill\"\nin_use = {in_use}")));
+        let (by_size, by_share) = (run(&format!("\"{size}\"")), run(&(bytes / capacity).to_string()));
+        assert_eq!(by_size.runs[0].event_hash, by_share.runs[0].event_hash, "{size}");
+        assert_eq!(by_size.study["run"]["in_use"], bytes / capacity, "{size}");
+    }
+    for (in_use, says) in [
+        ("\"70MB\"", "the drive has 59.5 MiB for the host (device.spare = 0.07)"),
+        ("\"0B\"", "give at most"),
+        ("\"2KB\"", "2KiB or 2kB"),
+        ("\"much\"", "or a share such as 0.28"),
+        ("true", "a size such as \"700GB\", or a share"),
+    ] {
+        let message = error(&text(500, &format!("precondition = \"fill\"\nin_use = {in_use}"))).to_string();
+        assert!(message.contains(says), "{in_use}: {message}");
+    }
+}
+
+/// A span of bytes that ends within a page, as one that follows from the share does.
+#[test]
+fn bytes_of_a_share_may_end_within_a_page() {
+    for (share, unit) in [(0.8, 512), (0.615, 512), (0.3333, 3000), (0.7, 4096), (0.9991, 512)] {
+        let bytes = (15_237.0 * 4096.0 * share) as u64 / unit * unit;
+        let all = text(15_237, &format!("precondition = \"fill\"\nin_use = {share}"))
+            .replace(
+                "requests = 2000",
+                &format!("pattern = \"sequential\"\nunit = {unit}\nrequests = {}", bytes / unit),
+            )
+            .replace(&format!("span = {}", 15_237 * 4096), &format!("span = {bytes}"))
+            .replace("sizes = \"4KiB\"", &format!("sizes = {unit}"));
+        let chosen = results(&all).precondition_chosen.expect("decided");
+        assert_eq!(chosen.touched_pages, Some(bytes.div_ceil(4096)), "{share} by {unit}");
+        assert!(chosen.live_pages >= chosen.touched_pages, "{share} by {unit}: {chosen:?}");
+    }
+}
+
 #[test]
 fn over_provisioning_is_one_size_in_two_shares() {
     for spare in [0.01, 0.07, 0.125, 0.28, 0.5, 0.75] {
