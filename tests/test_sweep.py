@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import conftest
 import ftlkit as fk
 from conftest import Call, Start
-from ftlkit import _native
+from ftlkit import _native, study
+from ftlkit._native import UserError
 from ftlkit._util import Json
+from ftlkit.api.sweep import planned
+from ftlkit.cli import app
 from ftlkit.results import store as stores
 from ftlkit.results.point_state import LOST
 from ftlkit.results.store import Store
@@ -584,6 +588,44 @@ def test_bad_study_files_are_answered(text: str, words: list[str], call: Call, t
     result = call("sweep", "study.toml", exits=2)
     for word in words:
         assert word in " ".join(result.stderr.split())
+
+
+def test_settings_go_over_a_study_on_every_point(tmp_path: Path) -> None:
+    text = (
+        '[device]\nspare = 0.2\n[workload]\ngenerator = { requests = 9, span = "1MiB" }\n[run]\nclock = true\n'
+        '[[ftl]]\nname = "dftl"\ncmt = "64KiB"\n[sweep]\nseeds = 2\n[sweep.vary]\n"run.skip" = [0, 1]\n'
+    )
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    settings = ["run.clock=false", "device.spare=0.3", "dftl.cmt=32KiB", "workload.repeat=2", "host.loop=closed"]
+    settings.append("workload.generator.write_share=1")
+    points = planned([str(file)], None, None, {"settings": settings}, [], None, None).points()
+    assert len(points) == 4
+    for point in points:
+        made = point.study
+        assert (made["run"]["clock"], made["device"]["spare"], made["ftl"][0]["cmt"]) == (False, 0.3, "32KiB")
+        assert (made["workload"]["repeat"], made["host"]["loop"]) == (2, "closed")
+        assert made["workload"]["generator"]["write_share"] == 1
+    with pytest.raises(UserError, match=r"--set run.skip=2: the study varies run.skip"):
+        planned([str(file)], None, None, {"settings": ["run.skip=2"]}, [], None, None)
+
+
+@pytest.mark.parametrize("name", study.Options.__annotations__)
+def test_an_option_beside_a_study_is_called_as_it_is_typed(name: str, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('[workload]\npreset = "fin1"\nrequests = 9\n[[ftl]]\nname = "page"\n')
+    flags = {flag: one for one in _sweep_options() if one.name == name for flag in (*one.opts, *one.secondary_opts)}
+    for flag, one in flags.items():
+        if name != "settings":
+            error = call("sweep", "study.toml", flag, *([] if one.is_flag else ["1"]), exits=2).stderr
+            same = one.secondary_opts if flag in one.secondary_opts else one.opts
+            assert any(f"Error: {other} was given" in error for other in same)
+            known = {typed for other in _sweep_options() for typed in (*other.opts, *other.secondary_opts)}
+            assert set(re.findall(r"--[a-z][a-z-]+", error)) <= known
+
+
+def _sweep_options() -> list[Any]:
+    """The options of the command."""
+    return list(get_command(app).commands["sweep"].loaded().params)  # type: ignore[attr-defined] # of a group
 
 
 def test_options_beside_a_study_file_are_refused(call: Call, tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted
-from ftlkit._util.options import typed_kwargs
+from ftlkit._util.options import declared, typed_kwargs
 from ftlkit._util.outputs import check_writable, write
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import Store, files, varied
+from ftlkit.study.builder import PLACES
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
@@ -105,7 +106,7 @@ def sweep(  # noqa: PLR0913 - as many as there are options
     """Run every combination of devices, workloads, translation layers and values of keys.
 
     `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
-    all but `vary`, `seeds` and `goal`. `ftls` and `device` are names by commas, `vary` values of
+    all but `settings`, `vary`, `seeds` and `goal`. `ftls` and `device` are names by commas, `vary` values of
     keys as after `--vary`, `seeds` how many seeds each point is run with. `goal` ranks them: mean,
     p99, p99-read, p99-write, wa or life, the last two without a clock. `store` is a result cache;
     without it nothing is kept. `on` says where points run. The options are those of
@@ -147,16 +148,25 @@ def _plan(workloads: list[str], ftls: str | None, device: str | None, options: A
     given = [
         *(["--ftl"] if ftls is not None else []),
         *(["--device"] if device else []),
-        *(f"--{key}" for key in options),
+        *(_flag(key, value) for key, value in options.items() if key != "settings"),
     ]
     if len(workloads) > 1:
         raise UserError(f"{studies[0]} is a study, which names its own workloads: give it alone, or workloads alone.")
     if given:
+        keys = [(*PLACES[key], value) for key, value in options.items() if key in PLACES]
+        lines = [f"--set {section}.{key}={str(value).lower()}" for section, key, value in keys]
+        way = f"Give {' '.join(lines)}, or change it" if len(lines) == len(given) else "Change it"
         raise UserError(
-            f"{given[0].replace('_', '-')} was given beside the study {studies[0]}, which sets it itself: change it "
-            "there, or add values with --vary."
+            f"{given[0]} was given beside the study {studies[0]}, whose keys are set by --set. {way} there."
         )
-    return plans.load(Path(studies[0]))
+    return plans.with_settings(plans.load(Path(studies[0])), options.get("settings", ()))
+
+
+def _flag(option: str, value: object) -> str:
+    """What an option is called on the command line."""
+    flags = declared(study.Options)[option][1].flags or (f"--{option.replace('_', '-')}",)
+    on, _, off = flags[0].partition("/")
+    return off if value is False and off else on
 
 
 def swept(

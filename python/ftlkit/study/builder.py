@@ -80,9 +80,9 @@ def draft(
         if key in given:
             study.setdefault(section, {})[name] = value(name, given[key])
     settings = options.get("settings", ())
-    _refuse_twice(settings, given)
+    refuse_twice(settings, given)
     for setting in settings:
-        _apply(setting, study)
+        apply_setting(setting, study)
     if shape:
         shape.into(study)
     return study
@@ -141,9 +141,9 @@ def image(ftl: FtlChoice, device: str | None, capacity: str | None, settings: Se
         study["device"] |= device_table(device)
     if capacity is not None:
         study["device"]["capacity"] = capacity
-    _refuse_twice(settings, {} if capacity is None else {"capacity": capacity})
+    refuse_twice(settings, {} if capacity is None else {"capacity": capacity})
     for setting in settings:
-        _apply(setting, study)
+        apply_setting(setting, study)
     for section in SECTIONS[1:]:
         if section in study:
             raise UserError(f"--set {section}: an image has a device and a translation layer, but no {section}.")
@@ -181,6 +181,7 @@ def generator(choice: str | Path | Mapping[str, object]) -> tuple[Json, int | No
             f"{choice} is neither a workload preset ({_listed(presets)}) nor a study file, whose name ends in .toml."
         )
     study = load(path)
+    one_line.fit(study)
     workload = study.get("workload", {})
     table = workload.get("generator") or presets.get(workload.get("preset"))
     if table is None:
@@ -293,7 +294,8 @@ def parts(stack: str) -> list[str]:
     return [part.partition(":")[0] for part in stack.split("+")]
 
 
-def _apply(setting: str, study: Json) -> None:
+def apply_setting(setting: str, study: Json) -> None:
+    """Set a key, `SCHEME.KEY=VALUE` or one of a section, in a study."""
     place, equals, text = setting.partition("=")
     owner, key = placed(place) if equals else ("", "")
     if not owner:
@@ -371,7 +373,7 @@ def parameters(owner: str, entry: Json) -> Json:
     return table
 
 
-def _refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> None:
+def refuse_twice(settings: Sequence[str], options: Mapping[str, object]) -> None:
     """Raise a `UserError` for a key that two settings give, or a setting and an option."""
     places = [setting.partition("=")[0].strip() for setting in settings]
     for place in places:
@@ -411,7 +413,7 @@ def value(place: str, given: object) -> object:
     with suppress(UserError):
         if kind in ("u32", "u64"):
             return _native.read_quantity("count", given)
-        if kind == "f64":
+        if kind in ("f64", "InUse"):
             return _native.share(given)
     return given
 

@@ -25,7 +25,7 @@ from ftlkit._util.lookup import refuse_unknown
 from ftlkit.own.loading import beside
 from ftlkit.own.references import references
 from ftlkit.study import one_line
-from ftlkit.study.builder import check_seed
+from ftlkit.study.builder import apply_setting, check_seed, refuse_twice
 from ftlkit.sweeps import goals, values
 from ftlkit.sweeps.values import Axis
 
@@ -267,6 +267,27 @@ def with_goal(plan: Plan, goal: str | None) -> Plan:
             f"{' or '.join(goals.TIMELESS)}."
         )
     return plan
+
+
+def with_settings(plan: Plan, settings: Sequence[str]) -> Plan:
+    """The plan of a study with keys set by `--set` in place of its own, on all its points."""
+    refuse_twice(settings, {})
+    entries: list[Json] = copy.deepcopy(plan.study["ftl"])
+    for setting in settings:
+        place = setting.partition("=")[0].strip()
+        if place in [axis.key for axis in plan.axes]:
+            raise UserError(f"--set {setting}: the study varies {place}. Change its values there.")
+        owner, key = study.placed(place)
+        for entry in entries:
+            if owner not in study.SECTIONS and study.is_of(owner, entry):
+                study.parameters(owner, entry).pop(key, None)
+    shared: Json = {"ftl": entries, "host": {**plan.study.get("host", {})}, "run": {**plan.study.get("run", {})}}
+    named = {what: [(name, dict(table)) for name, table in getattr(plan, f"{what}s")] for what in UNNAMED}
+    for setting in settings:
+        what = setting.partition(".")[0].strip()
+        for made in [{what: table} for _, table in named[what]] if what in named else [shared]:
+            apply_setting(setting, made)
+    return replace(plan, study=plan.study | shared, devices=named["device"], workloads=named["workload"])
 
 
 def with_more(plan: Plan, axes: list[Axis], seeds: int | None) -> Plan:
