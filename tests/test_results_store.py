@@ -259,6 +259,14 @@ def test_keys_are_listed_however_narrow_the_terminal_is(width: str, filled: Path
     assert max(len(line) for line in result.stdout.splitlines()) <= int(width)
 
 
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+def test_points_are_listed_in_a_line_each(width: str, filled: Path) -> None:
+    result = CliRunner().invoke(app, ["results", "list", "--store", str(filled)], env={"COLUMNS": width})
+    head, *points = result.stdout.splitlines()
+    assert len(points) == 18
+    assert ("Not shown: " in result.stderr) == ("seed" not in head)
+
+
 def test_a_damaged_store_is_listed_with_all_that_is_damaged(call: Call, tmp_path: Path) -> None:
     assert "1 point: 0 were in" in call("sweep", "fin1", "--ftl", "page", *SMALL).stderr
     points = tmp_path / stores.DEFAULT / "points"

@@ -53,12 +53,15 @@ def list_(
     made = []
     for row in sorted(chosen, key=in_order):
         settings = ", ".join(f"{key}={value}" for key, value in varied(row).items())
-        place = [row["device"], row["workload"], row["label"], settings, str(row["seed"]), row["state"]]
-        cells = [COLUMNS[name].text(row[name]) for name in ("response_mean_ns", "write_amplification")]
-        made.append(Row("", row["key"][:_SHORT], [*place, *cells]))
-    headings = ["device", "workload", "FTL", "varied", "seed", "state", "mean response", "WA"]
+        cells = [COLUMNS[name].text(row[name]) for name in ("write_amplification", "response_mean_ns")]
+        place = [row["label"], settings, *cells, row["state"], row["workload"], row["device"], str(row["seed"])]
+        made.append(Row("", row["key"][:_SHORT], place))
+    headings = ["FTL", "varied", "WA", "mean response", "state", "workload", "device", "seed"]
     if made:
-        OUT.print(AdaptiveTable(("", "key"), headings, made).fitted(OUT))
+        shown, left_out = AdaptiveTable(("", "key"), headings, made).lines(OUT, len(made))
+        OUT.print(shown)
+        if left_out:
+            say(f"Not shown: {', '.join(left_out)} (a wider terminal, or ftlkit results export FILE.csv, has all).")
     say(f"{f'{len(chosen):,} of ' if wanted else ''}{several(len(rows), 'point')} in {store}")
     if damaged:
         others = ", ".join(f"{name}.parquet" for name in list(damaged)[1:])
