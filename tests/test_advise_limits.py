@@ -2,9 +2,12 @@
 
 import json
 import re
+import shlex
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -136,11 +139,52 @@ def test_a_study_is_refused_with_the_command_for_its_workload(text: str, tmp_pat
         question(str(path), Options())
     assert str(raised.value).endswith(f"Try: {STUDIES[text].format(folder=tmp_path)}")
     path.write_text("[sweep]\n")
-    with pytest.raises(UserError, match="is no workload: give a trace"):
+    with pytest.raises(UserError, match="is a study by its name, and advice takes a workload: give a trace"):
         question(str(path), Options())
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("dwpd", "life"), ("WAF", "wa"), ("latency", "mean"), ("lif", "life")])
+PROPOSED = {
+    "device": (
+        '[device]\ncapacity = "64MiB"\n[workload]\n'
+        'generator = { span = "device", requests = 900, pattern = "uniform" }\n'
+    ),
+    "slice": (
+        '[device]\npreset = "7450-like"\n[workload]\n[workload.generator]\nspan = "device"\nrequests = 900\n'
+        'pattern = "uniform"\n[run]\nin_use = 0.5\nprecondition = "fill"\n'
+    ),
+    "preset": '[workload]\npreset = "fin1"\nrequests = 900\naddresses = "dense"\n',
+    "generator": '[workload.generator]\npattern = "uniform"\nrequests = 900\nspan = "1MiB"\n[host]\nloop = "closed"\n',
+}
+
+
+@pytest.mark.parametrize("name", PROPOSED)
+def test_the_command_for_the_workload_of_a_study_is_accepted(name: str, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(f'{PROPOSED[name]}[[ftl]]\nname = "page"\n')
+    error = " ".join(call("advise", "s.toml", exits=2).stderr.split())
+    for line in error.partition("Try: ")[2].split(" && "):
+        words = shlex.split(line)[1:]
+        if words[0] == "trace":
+            call(*words)
+        else:
+            question(words[1], _options(words[2:]), device=_after("--device", words)).document()
+
+
+def _after(flag: str, words: list[str]) -> str | None:
+    return words[words.index(flag) + 1] if flag in words else None
+
+
+def _options(words: list[str]) -> Options:
+    """The options of a typed line."""
+    settings = [word for flag, word in pairwise(words) if flag == "--set"]
+    flags = {flag: word for flag, word in pairwise(words) if flag in ("--capacity", "--requests", "--precondition")}
+    made: dict[str, Any] = {flag.removeprefix("--"): word for flag, word in flags.items()} | {"settings": settings}
+    return cast("Options", made)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("dwpd", "life"), ("WAF", "wa"), ("latency", "mean"), ("lif", "life"), ("WA", "wa"), ("P99-Raed", "p99-read")],
+)
 def test_another_name_for_a_goal_is_told_with_the_goal(typed: str, meant: str) -> None:
     with pytest.raises(UserError, match=f"--goal {typed}: there is no such goal. Did you mean {meant}?"):
         question("zipf", Options(), goal=typed)

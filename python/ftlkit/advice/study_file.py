@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from ftlkit._native import UserError
-from ftlkit.study import toml
+from ftlkit.study import one_line, toml
 from ftlkit.study.options import SECTIONS
 
 _FLAGS = {
@@ -28,10 +28,12 @@ def refuse(workload: str) -> None:
         return
     try:
         study = toml.load(path)
-    except UserError as error:
+        one_line.fit(study)
+    except UserError:
+        # What is wrong with it does not matter here.
         raise UserError(
-            f"{workload} is no workload: give a trace, a fio job file, or one of `ftlkit workloads`. As a study: "
-            f"{error}"
+            f"{workload} is a study by its name, and advice takes a workload: give a trace, a fio job file, or one of "
+            f"`ftlkit workloads`. Try: ftlkit advise randrw"
         ) from None
     table = study.get("workload", {})
     first, source = "", table.get("trace") or table.get("preset")

@@ -59,5 +59,7 @@ TIMELESS = ("wa", "life")
 def check(goal: object, known: Collection[str] = GOALS.keys(), near: str = "") -> None:
     """Refuse what is none of the known goals; `near` is the one meant, if that is known."""
     if not isinstance(goal, str) or goal not in known:
-        meant = f" Did you mean {near}?" if near else hint(str(goal), known)
+        folded = str(goal).casefold()
+        near = near or (folded if folded in known else "")
+        meant = f" Did you mean {near}?" if near else hint(folded, known)
         raise UserError(f"--goal {goal}: there is no such goal.{meant} There are {', '.join(known)}.")
