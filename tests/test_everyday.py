@@ -284,9 +284,17 @@ def test_shapes_are_refused_where_they_say_nothing() -> None:
         ("log", {"write_share": 0.5}, "a log only writes"),
         ("cachelib", {"write_share": 0.5}, "a cachelib only writes"),
         ("randwrite", {"bs": "4KB"}, "did you mean 4KiB"),
+        ("randwrite", {"bs": "4"}, "--bs 4: is less than a sector. Did you mean 4k"),
+        ("randwrite", {"bs": "511"}, "need their unit: 511B"),
     ):
         with pytest.raises(UserError, match=part):
             built(workload, **options)
+
+
+@pytest.mark.parametrize("name", ["db.fio", "t.csv", "s.toml"])
+def test_a_file_among_workloads_is_answered_with_its_facts(name: str, call: Call, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    assert f"For its facts: ftlkit trace info {name}" in call("workloads", name, exits=2).stderr
 
 
 def test_a_file_of_the_name_of_a_workload_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """`ftlkit schemes | devices | workloads`: what there is, from the simulator's own lists."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -10,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ftlkit import _native, study
+from ftlkit._native import UserError
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import known
+from ftlkit._util.trace_files import trace_files
 from ftlkit.api import catalogue
 from ftlkit.cli.shell import OUT, print_facts, table
 from ftlkit.own.plugins import plugins
@@ -94,6 +97,9 @@ def workloads(name: Name = None) -> None:
     if name in one_line.NAMES and (made := one_line.shape(f"preset:{name}", {})):
         _keys({"name": name, "description": one_line.NAMES[name]} | made.generator | made.host | made.run)
         return
+    if trace_files(name):
+        line = shlex.join(["ftlkit", "trace", "info", name])
+        raise UserError(f"{name} is a file, and this lists presets. For its facts: {line}")
     preset = _pick("workload preset", name, entries)
     _keys(preset.pop("generator") | preset)
 

@@ -102,7 +102,15 @@ def cache(
 
 @app.command("spare", cls=Command)
 @options.with_options(
-    *_SWEPT[:4], *options.READING, *options.HOST, "precondition", "in_use", "clock", "seed", precondition="steady"
+    *_SWEPT[:4],
+    *options.READING,
+    *options.HOST,
+    "precondition",
+    "in_use",
+    "daily_writes",
+    "clock",
+    "seed",
+    precondition="steady",
 )
 def spare(
     workload: options.Workload,

@@ -152,8 +152,16 @@ def preparation(document: Document) -> str:
         return f"preconditioning: {document['study'].get('run', {}).get('precondition', 'none')}"
     why = f" ({chosen['requested']}: {chosen['reason']})" if chosen["reason"] else ""
     share = document["study"].get("run", {}).get("in_use")
-    full = f", {units.share(share)} of the capacity in use" if share else ""
+    full = f", {units.share(share)} of the capacity in use" if share else _all_in_use(document, chosen["mode"])
     return f"preconditioning: {chosen['mode']}{full}{why}"
+
+
+def _all_in_use(document: Document, mode: str) -> str:
+    """That more than the workload's addresses holds data, since no share was given."""
+    device = device_of(document)
+    spanned = document["workload"]["span_bytes"] / (device.get("slice_bytes") or device["logical_bytes"])
+    is_full = mode in ("fill", "steady") and spanned < 1 - _SAME_SIZE
+    return ", all of the capacity in use (no --in-use given)" if is_full else ""
 
 
 def spare(device: DeviceFacts) -> str:

@@ -7,6 +7,7 @@ given, it is the data on the device: its capacity, or the share of it that is in
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,15 @@ from ftlkit._util import Json, units
 from ftlkit._util.trace_files import trace_files
 from ftlkit.study import fio_job, slices
 
+_SECTOR = 512
+"""Smaller requests than that are named with their unit."""
+
 BS, SPAN, THETA = 4096, 1 << 30, 0.99
 """Bytes of a request and of the span, and the exponent of a popularity, where nothing says them."""
 
 _CACHELIB = [
     {"weight": 16, "pattern": "uniform", "region": [0, 0.04], "stream": 1},
-    {"weight": 1, "pattern": "sequential", "region": [0.04, 1], "sizes": "64KiB", "stream": 2},
+    {"weight": 1, "pattern": "sequential", "region": [0.04, 1], "sizes": "64KiB", "unit": "64KiB", "stream": 2},
 ]
 """Half of the bytes each with requests of 4 KiB."""
 
@@ -92,7 +96,7 @@ def fit(study: Json) -> None:
         fits = workload.get("addresses", "refuse") != "refuse"
         span = _checked(workload["span"], unit, None if fits else drive) * simulated // drive
     else:
-        span = int(simulated * _share(study.get("run", {}).get("in_use", 1)))
+        span = int(simulated * _share(study.get("run", {}).get("in_use", 1), drive))
     fitted = generator | {"span": _whole(span, unit)}
     study["workload"] = {key: value for key, value in workload.items() if key != "span"} | {"generator": fitted}
 
@@ -120,13 +124,15 @@ def _request(unit: object) -> int:
     return max(_size("bs", unit), 1)
 
 
-def _share(in_use: float | str) -> float:
-    """The share in use, from 0 to 1; what is wrong with a number the simulator says."""
-    try:
+def _share(in_use: float | str, drive: int) -> float:
+    """The share in use, from 0 to 1; what is wrong with a number or a size the simulator says."""
+    share = 1.0
+    with suppress(UserError):
         share = _native.share(in_use) if isinstance(in_use, str) else float(in_use)
-    except UserError as error:
-        raise UserError(f"run.in_use = {in_use}: {error}.") from None
-    return min(max(share, 0.0), 1.0)
+        return min(max(share, 0.0), 1.0)
+    with suppress(UserError):
+        share = _native.read_quantity("size", str(in_use)) / drive
+    return min(share, 1.0)
 
 
 def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
@@ -167,6 +173,9 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
 
 def _sizes(bs: object) -> tuple[int, Json]:
     """The alignment of requests in bytes, and the generator's key of a range of sizes."""
+    text = str(bs).strip()
+    if text.isdecimal() and 0 < int(text) < _SECTOR:
+        raise UserError(f"--bs {text}: is less than a sector. Did you mean {text}k? Bytes need their unit: {text}B.")
     ends = re.fullmatch(r"(\S+?)(\.\.|-)(\S+)", str(bs))
     if ends is None:
         return _size("bs", bs), {}

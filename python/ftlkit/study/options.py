@@ -147,8 +147,9 @@ class Options(TraceOptions, total=False):
     in_use: Annotated[
         float | str,
         Option(
-            "Share of the capacity holding data when measuring begins, for fill and steady: 80% or 0.8; default: all.",
-            "SHARE",
+            "Data on the drive when measuring begins, for fill and steady: 80% or 0.8 of the capacity, or 700GB; "
+            "default: all.",
+            "SHARE|SIZE",
             DEVICE,
         ),
     ]
