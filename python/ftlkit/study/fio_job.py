@@ -1,4 +1,8 @@
-"""fio job files: one job becomes a workload; what cannot be read is named in a warning."""
+"""fio job files: the jobs of a file become a workload; what cannot be read is named in a warning.
+
+Jobs that run together are parts of a mixture. Where a key has a value for reads and
+one for writes by a comma, each request has that of its direction.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -37,6 +41,9 @@ _OTHER_NAMES = {
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
 """Engines that wait for each request, whatever `iodepth` says; psync is fio's own choice."""
 
+_DIRECTIONS = 3
+"""Reads, writes and trims."""
+
 _HARMLESS = {
     *("name", "direct", "filename", "directory", "group_reporting", "thread", "invalidate", "stonewall"),
     *("description", "buffered", "refill_buffers", "write_lat_log", "write_bw_log", "write_iops_log", "log_avg_msec"),
@@ -52,6 +59,11 @@ class Job:
     generator: Json
     host: Json
     run: Json
+    rate: float | None
+    """Requests a second, where it says some."""
+    file: str | None
+    waits: bool
+    """Whether it begins when those before it have ended."""
 
 
 def is_job(path: str) -> bool:
@@ -76,10 +88,89 @@ def load(name: str) -> Job:
     jobs = reader.sections()
     if chosen and chosen not in jobs:
         raise UserError(f"{path} has no job {chosen}. It has {', '.join(jobs) or 'none'}.")
-    if not chosen and len(jobs) != 1:
-        which = f"{len(jobs)} jobs ({', '.join(jobs)}): name one. Did you mean {path}:{jobs[0]}?" if jobs else "no job."
-        raise UserError(f"{path} has {which}")
-    return _Reading(str(path), dict(reader[chosen or jobs[0]])).job()
+    if not jobs:
+        raise UserError(f"{path} has no job.")
+    read = {name: _Reading(str(path), dict(reader[name])).job() for name in ([chosen] if chosen else jobs)}
+    return mixed(str(path), read)
+
+
+def mixed(path: str, jobs: dict[str, Job]) -> Job:
+    """The workload of jobs that run together: a mixture, of each job by its rate or its depth."""
+    if len(jobs) == 1:
+        return next(iter(jobs.values()))
+    if reason := _apart(jobs):
+        name = next(iter(jobs))
+        raise UserError(
+            f"{path} has {len(jobs)} jobs ({', '.join(jobs)}), {reason}: name one. Did you mean {path}:{name}?"
+        )
+    first = next(iter(jobs.values()))
+    weights = {name: job.rate or job.host["queue_depth"] for name, job in jobs.items()}
+    total = sum(job.generator.get("span", 0) for job in jobs.values())
+    is_shared = not total or (len({job.file for job in jobs.values()}) == 1 and first.file is not None)
+    span = max(job.generator.get("span", 0) for job in jobs.values()) if is_shared else total
+    parts, begin = [], 0
+    for stream, (name, job) in enumerate(jobs.items(), start=1):
+        own = job.generator.get("span", 0)
+        region = (begin / span, (begin + own) / span) if span else (0.0, 1.0)
+        parts += [_part(one, weights[name], region, stream) for one in _parts(job.generator)]
+        begin += 0 if is_shared else own
+    generator: Json = {"pattern": {"mixed": parts}, "unit": min(job.generator["unit"] for job in jobs.values())}
+    generator |= {key: first.generator[key] for key in ("arrivals", "flush_every") if key in first.generator}
+    generator |= {"span": span} if span else {}
+    if all("requests" in job.generator for job in jobs.values()):
+        generator["requests"] = sum(job.generator["requests"] for job in jobs.values())
+    run = first.run | ({"precondition": "steady"} if any(_is_steady(job) for job in jobs.values()) else {})
+    if first.rate is not None:
+        return Job(generator | {"arrivals": _at(sum(weights.values()))}, first.host, run, None, None, waits=False)
+    warnings.warn(
+        f"{path}: {len(jobs)} jobs run as one, and each has as large a share of the requests as of the queue depth.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return Job(
+        generator, {"loop": "closed", "queue_depth": sum(map(int, weights.values()))}, run, None, None, waits=False
+    )
+
+
+def _apart(jobs: dict[str, Job]) -> str:
+    """Why jobs are no single workload; empty where they are."""
+    read = list(jobs.values())
+    if any(job.waits for job in read[1:]):
+        return "which run one after the other (stonewall)"
+    if len({job.rate is None for job in read}) > 1:
+        return "of which only some have a rate"
+    if len({"span" in job.generator for job in read}) > 1 or len({job.run.get("in_use") for job in read}) > 1:
+        return "of which only some have a size"
+    return (
+        "which flush unlike each other (fsync)" if len({job.generator.get("flush_every") for job in read}) > 1 else ""
+    )
+
+
+def _is_steady(job: Job) -> bool:
+    return bool(job.run["precondition"] == "steady")
+
+
+def _parts(generator: Json) -> list[Json]:
+    """A job as parts: itself, or those that it is a mixture of."""
+    own: Json = {key: generator[key] for key in ("pattern", "write_share", "sizes", "unit") if key in generator}
+    inner = own["pattern"].get("mixed") if isinstance(own["pattern"], dict) else None
+    return [own] if inner is None else [own | part for part in inner]
+
+
+def _part(part: Json, weight: float, region: tuple[float, float], stream: int) -> Json:
+    """A part of a job as one of the mixture, in the job's part of the data."""
+    begin, end = part.get("region", (0.0, 1.0))
+    width = region[1] - region[0]
+    return part | {
+        "weight": weight * part.get("weight", 1),
+        "region": [region[0] + width * begin, region[0] + width * end],
+        "stream": stream,
+    }
+
+
+def _at(rate: float) -> Json:
+    """Arrivals at requests a second."""
+    return {"constant": {"gap": f"{round(1e9 / rate)}ns"}}
 
 
 def multiples(least: int, most: int) -> Json:
@@ -100,10 +191,12 @@ class _Reading:
         if rw not in _PATTERNS:
             raise UserError(f"{self._path}: rw={rw} is not read. Give one of {', '.join(_PATTERNS)}.")
         is_random, writes = _PATTERNS[rw]
-        unit, mean_bytes, sizes = self._sizes()
-        generator: Json = {"pattern": self._pattern(is_random=is_random), "unit": unit, "arrivals": ARRIVALS}
-        generator |= sizes
-        generator["write_share"] = self._write_share() if writes is None else writes
+        share = self._write_share() if writes is None else writes
+        rates = self._rates(share)
+        share = rates[1] / sum(rates) if rates and writes is None and sum(rates) else share
+        generator: Json = {"pattern": self._pattern(is_random=is_random), "arrivals": ARRIVALS}
+        unit, mean_bytes = self._shape(generator, share)
+        generator["write_share"] = share
         flush_every = self._count("fsync", "0")
         if flush_every:
             generator["flush_every"] = flush_every
@@ -116,16 +209,76 @@ class _Reading:
         requests = self._requests(mean_bytes)
         if requests:
             generator["requests"] = requests
-        host = self._host(generator)
+        rate = self._rate(rates, share, mean_bytes)
+        host = self._host()
+        if rate:
+            generator["arrivals"], host = _at(rate), {"loop": "open"}
+        waits = not {"stonewall", "wait_for_previous"}.isdisjoint(self._keys)
+        file = self._keys.get("filename")
         left = [key if value is None else f"{key}={value}" for key, value in self._keys.items() if key not in _HARMLESS]
         if left:
             warnings.warn(f"{self._path}: not read: {', '.join(left)}.", RuntimeWarning, stacklevel=2)
-        return Job(generator, host, run)
+        return Job(generator, host, run, rate, file, waits=waits)
 
-    def _sizes(self) -> tuple[int, float, Json]:
+    def _shape(self, generator: Json, share: float) -> tuple[int, float]:
+        """Give a generator its sizes; their least and their mean in bytes.
+
+        Reads and writes of sizes of their own are parts of a mixture.
+        """
+        keys = [(key, self._take(key, None)) for key in ("bssplit", "bsrange", "bs")]
+        given = [(key, self._pair(key, value or "")) for key, value in keys if value is not None]
+        reads, writes = (self._sizes({key: text for key, pair in given if (text := pair[place])}) for place in (0, 1))
+        if reads == writes or share in (0, 1):
+            unit, mean, sizes = writes if share else reads
+            generator |= {"unit": unit, **sizes}
+            return unit, mean
+        inner = generator["pattern"].get("mixed") if isinstance(generator["pattern"], dict) else None
+        parts: list[Json] = []
+        for (unit, _, sizes), weight, op in ((reads, 1 - share, 0), (writes, share, 1)):
+            for part in inner or [{"pattern": generator["pattern"]}]:
+                own = part | {"write_share": op, "unit": unit, **sizes}
+                parts.append(own | {"weight": weight * part.get("weight", 1)})
+        generator |= {"pattern": {"mixed": parts}, "unit": min(reads[0], writes[0])}
+        return generator["unit"], (1 - share) * reads[1] + share * writes[1]
+
+    def _pair(self, key: str, text: str) -> tuple[str, str]:
+        """The value for reads and that for writes of `READ,WRITE,TRIM`; one alone is of both."""
+        values = [value.strip() for value in text.split(",")]
+        if len(values) > _DIRECTIONS:
+            raise UserError(f"{self._path}: {key}={text}: give one value, or those of reads, writes and trims.")
+        return values[0], values[1] if len(values) > 1 else values[0]
+
+    def _rates(self, share: float) -> tuple[float, float] | None:
+        """Reads and writes a second, where a key has a rate for each."""
+        text = str(self._keys.get("rate_iops") or "")
+        if "," not in text:
+            return None
+        reads, writes = (self._number("rate_iops", one or "0") for one in self._pair("rate_iops", text))
+        del self._keys["rate_iops"]
+        return (0.0 if share == 1 else reads, 0.0 if share == 0 else writes)
+
+    def _rate(self, rates: tuple[float, float] | None, share: float, mean_bytes: float) -> float | None:
+        """Requests a second of all that it starts, where it has a rate."""
+        jobs = self._number("numjobs", str(self._keys.get("numjobs") or "1"))
+        if rates:
+            return sum(rates) * jobs or None
+        if iops := self._count("rate_iops", "0"):
+            return iops * jobs
+        text = str(self._take("rate", None) or "")
+        pair = self._pair("rate", text)
+        chosen = pair if "," in text and 0 < share < 1 else pair[int(share) :][:1]
+        return sum(self._bytes("rate", one) for one in chosen if one) / mean_bytes * jobs or None
+
+    def _number(self, key: str, text: str) -> float:
+        try:
+            return _native.read_quantity("count", text)
+        except UserError as error:
+            raise UserError(f"{self._path}: {key}={text}: {error}.") from None
+
+    def _sizes(self, keys: dict[str, str]) -> tuple[int, float, Json]:
         """The least and the mean size in bytes, and the generator's key where there are several."""
-        split, between = self._take("bssplit", None), self._take("bsrange", None)
-        unit = self._bytes("bs", str(self._take("bs", "4k")))
+        split, between = keys.get("bssplit"), keys.get("bsrange")
+        unit = self._bytes("bs", keys.get("bs", "4k"))
         if split:
             return self._split(split)
         if between:
@@ -197,14 +350,10 @@ class _Reading:
             given = int(self._bytes("io_size", str(written)) / mean_bytes)
         return given * loops
 
-    def _host(self, generator: Json) -> Json:
+    def _host(self) -> Json:
         jobs, depth = self._count("numjobs", "1"), self._count("iodepth", "1")
-        rate = self._count("rate_iops", "0")
         if str(self._take("ioengine", "psync")) in _SYNCHRONOUS:
             depth = 1
-        if rate:
-            generator["arrivals"] = {"constant": {"gap": f"{round(1e9 / (rate * jobs))}ns"}}
-            return {"loop": "open"}
         return {"loop": "closed", "queue_depth": depth * jobs}
 
     def _take(self, key: str, otherwise: str | None) -> str | None:
@@ -212,11 +361,7 @@ class _Reading:
         return otherwise if value is None else value.strip()
 
     def _count(self, key: str, otherwise: str) -> int:
-        text = str(self._take(key, otherwise))
-        try:
-            return _native.read_quantity("count", text)
-        except UserError as error:
-            raise UserError(f"{self._path}: {key}={text}: {error}.") from None
+        return int(self._number(key, str(self._take(key, otherwise))))
 
     def _bytes(self, key: str, text: str) -> int:
         # To fio, 4k, 4kb and 4KiB are the same.
