@@ -78,6 +78,12 @@ def test_varied_values_with_letters_have_the_unit_of_their_key() -> None:
         ("compare fin1 --ftl page,dftl --set dtl.cmt=4k", "ftlkit compare fin1 --ftl page,dftl --set dftl.cmt=4k"),
         ("compare zipf --skip 80 --in-use 80", "ftlkit compare zipf --skip 80 --in-use 80%"),
         ("compare zipff --bs 16k", "ftlkit compare zipf --bs 16k"),
+        ("advise zipf --goal life --goal WA", "ftlkit advise zipf --goal wa"),
+        ("advise zipf --goal WA --ram 1KiB --ram=32KB --goal life", "ftlkit advise zipf --ram=32KiB --goal life"),
+        (
+            "compare zipf --ftl dftk --set host.loop=open --set run.skip=1",
+            "ftlkit compare zipf --ftl dftl --set host.loop=open --set run.skip=1",
+        ),
         ("compare zipf --flt page", "ftlkit compare zipf --ftl page"),
         ("compare randrw --read-share 70%", "ftlkit compare --help"),
         ("compare randrw --no-report", "ftlkit compare --help"),

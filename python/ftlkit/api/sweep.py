@@ -106,10 +106,10 @@ def sweep(  # noqa: PLR0913 - as many as there are options
     """Run every combination of devices, workloads, translation layers and values of keys.
 
     `workloads` are presets' names and traces' paths, or one study file (`.toml`), which then says
-    all but `settings`, `vary`, `seeds` and `goal`. `ftls` and `device` are names by commas, `vary` values of
-    keys as after `--vary`, `seeds` how many seeds each point is run with. `goal` ranks them: mean,
-    p99, p99-read, p99-write, wa or life, the last two without a clock. `store` is a result cache;
-    without it nothing is kept. `on` says where points run. The options are those of
+    all but `settings`, `vary`, `seeds` and `goal`. `ftls` and `device` are names by commas, `vary`
+    values of keys as after `--vary`, `seeds` how many seeds each point is run with. `goal` ranks
+    them: mean, p99, p99-read, p99-write, wa or life, the last two without a clock. `store` is a
+    result cache; without it nothing is kept. `on` says where points run. The options are those of
     `study.Options`. A point that cannot be run does not end the sweep: it is in `failed`. Ctrl-C
     raises `Interrupted`, whose `finished` holds the points that were done.
     """

@@ -27,6 +27,9 @@ _ALIKE = 0.5
 _LARGE = {"--requests", "--skip", "--operations", "--interval", "--after"}
 """Counts that are usually thousands."""
 
+_REPEATED = {"--set", "--vary", "--where"}
+"""Options of which each occurrence counts."""
+
 _ALIKE_FLAGS = 0.8
 """The same of options: `--read-share` is no `--write-share`."""
 
@@ -131,7 +134,25 @@ def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTH
     lacks_value = other in taken and "=" not in argument and (not behind or behind[0].startswith("-"))
     value = [taken[other]] if lacks_value else []
     line = [*typed[:place], f"{argument[:start]}{other}{argument[start + len(word) :]}", *value, *behind]
-    return f"ftlkit {shlex.join(line)}"
+    return f"ftlkit {shlex.join(once(line, taken))}"
+
+
+def once(line: Sequence[str], taken: Mapping[str, str]) -> list[str]:
+    """A command line whose options stand once, with the last value, as it would be read.
+
+    `taken` has the options with a value; those that may be repeated stay.
+    """
+    kept: list[str] = []
+    for place, word in enumerate(line):
+        flag = word.partition("=")[0]
+        later = [other.partition("=")[0] for other in line[place + 1 :]]
+        before = line[place - 1] if place else ""
+        is_value = before in taken and "=" not in before and before not in _REPEATED
+        if is_value and before in [other.partition("=")[0] for other in line[place:]]:
+            continue
+        if not (flag.startswith("--") and flag in later and flag in taken and flag not in _REPEATED):
+            kept.append(word)
+    return kept
 
 
 def _words(argument: str) -> Iterator[tuple[int, str]]:

@@ -149,6 +149,7 @@ class Command(_Plain, TyperCommand):
         except UserError as error:
             from ftlkit.cli.option_names import as_typed, flags_of  # noqa: PLC0415 - only errors need it
 
+            ctx.find_root().meta["command"] = ctx
             raise UserError(as_typed(str(error), ctx.params, flags_of(self.params))) from error
 
 
@@ -170,7 +171,8 @@ class Shell(Group):
         try:
             return super().invoke(ctx)
         except UserError as error:
-            _end(_with_correction(f"{error}", ctx.meta["typed"]), USER_ERROR)
+            command = ctx.meta.get("command")
+            _end(_with_correction(f"{error}", ctx.meta["typed"], ctx=command), USER_ERROR)
         except UsageError as error:
             path = error.ctx.command_path.split(" ")[1:] if error.ctx is not None else []
             help_line = " ".join(["ftlkit", *path, "--help"])

@@ -60,7 +60,7 @@ class Job:
     host: Json
     run: Json
     rate: float | None
-    """Requests a second, where it says some."""
+    """Requests per second, where it says some."""
     file: str | None
     waits: bool
     """Whether it begins when those before it have ended."""
@@ -169,7 +169,7 @@ def _part(part: Json, weight: float, region: tuple[float, float], stream: int) -
 
 
 def _at(rate: float) -> Json:
-    """Arrivals at requests a second."""
+    """Arrivals at requests per second."""
     return {"constant": {"gap": f"{round(1e9 / rate)}ns"}}
 
 
@@ -249,7 +249,7 @@ class _Reading:
         return values[0], values[1] if len(values) > 1 else values[0]
 
     def _rates(self, share: float) -> tuple[float, float] | None:
-        """Reads and writes a second, where a key has a rate for each."""
+        """Reads and writes per second, where a key has a rate for each."""
         text = str(self._keys.get("rate_iops") or "")
         if "," not in text:
             return None
@@ -258,7 +258,7 @@ class _Reading:
         return (0.0 if share == 1 else reads, 0.0 if share == 0 else writes)
 
     def _rate(self, rates: tuple[float, float] | None, share: float, mean_bytes: float) -> float | None:
-        """Requests a second of all that it starts, where it has a rate."""
+        """Requests per second of all that it starts, where it has a rate."""
         jobs = self._number("numjobs", str(self._keys.get("numjobs") or "1"))
         if rates:
             return sum(rates) * jobs or None

@@ -341,8 +341,8 @@ with_settings! {
         pub weight: f64,
         /// Where its requests go; neither mixed nor phases.
         pub pattern: Pattern,
-        /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to its units.
-        /// Default all, `[0, 1]`.
+        /// The slice of the range it uses, `[from, to]` as shares of the span, rounded to its
+        /// units. Default all, `[0, 1]`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub region: Option<[f64; 2]>,
         ..Settings
