@@ -51,6 +51,7 @@
 //! Invariant: nothing is decided here. This crate puts the shells together.
 
 pub mod cli;
+pub mod scaled_device;
 pub mod trials;
 
 pub use check;

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use check::torture::{Options, SchemeReport, Torture};
+use check::torture::{LeftOut, Options, SchemeReport, Torture};
 use check::{Case, DeviceSpec, explain, run_case, smallest_while};
+use ftlkit::scaled_device::scaled_down;
 use ftlkit::trials::{self, Limits};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use sim::study::FtlText;
+use sim::study::{DeviceText, FtlText};
 
 use crate::control::{Campaign, Control, Line};
 use crate::error::{Failure, json, parse};
@@ -20,8 +21,10 @@ use crate::threads::with_python_state;
 struct TortureOptions {
     /// Stacks, as `[[ftl]]` tables, with the settings that they keep; empty for all.
     ftl: Vec<FtlText>,
-    /// Devices; empty for random ones.
+    /// Devices; empty for random ones, if there is no other.
     geometry: Vec<String>,
+    /// A device to be scaled down, as a `[device]` table.
+    device: Option<DeviceText>,
     seed: u64,
     seconds: f64,
     swarm: bool,
@@ -35,6 +38,10 @@ struct Report<'a> {
     threads: usize,
     elapsed_s: f64,
     cancelled: bool,
+    /// Devices; empty for random ones.
+    devices: &'a [String],
+    /// Mappings that accept none of them.
+    left_out: &'a [LeftOut],
     schemes: &'a [SchemeReport],
 }
 
@@ -51,10 +58,9 @@ struct Replayed {
     explanation: Option<String>,
 }
 
-/// Flash operations that the power cuts of a trial may take where Python is called: some seconds at
-/// ten to fifty microseconds for each. With as many as in Rust one trial would take minutes, and
-/// the torture with it.
-const CUTS_OF_PYTHON: u64 = 100_000;
+/// Flash operations that a trial may take where Python is called: some seconds at ten to fifty
+/// microseconds for each.
+const OPERATIONS_OF_PYTHON: u64 = 100_000;
 
 /// Longest torture: a year.
 const MOST_SECONDS: f64 = 366.0 * 86_400.0;
@@ -73,11 +79,15 @@ fn torture(py: Python<'_>, options_json: &str, control: &Control, threads: Optio
                 wanted.seconds / 60.0
             )));
         }
-        let torture = Torture::new(options(&wanted)?).map_err(Failure::User)?;
+        let asked = options(&wanted)?;
+        let devices: Vec<_> = asked.devices.iter().map(ToString::to_string).collect();
+        let torture = Torture::new(asked).map_err(Failure::User)?;
+        let left_out = torture.left_out().to_vec();
         let budget = Duration::from_secs_f64(wanted.seconds);
         let report = |schemes: &[SchemeReport], threads: usize, elapsed: Duration, cancelled: bool| {
             let (ftlkit, options, elapsed_s) = (env!("CARGO_PKG_VERSION"), &wanted, elapsed.as_secs_f64());
-            json(&Report { ftlkit, options, threads, elapsed_s, cancelled, schemes })
+            let (devices, left_out) = (&devices[..], &left_out[..]);
+            json(&Report { ftlkit, options, threads, elapsed_s, cancelled, devices, left_out, schemes })
         };
         let goes_on = |reports: &[SchemeReport], elapsed| {
             campaign.show(lines(reports, elapsed, budget));
@@ -151,14 +161,19 @@ fn smaller(failure: check::Failure, campaign: &Campaign) -> check::Failure {
 
 fn options(wanted: &TortureOptions) -> Result<Options, Failure> {
     let devices: Result<Vec<DeviceSpec>, String> = wanted.geometry.iter().map(|text| text.parse()).collect();
+    let mut devices = devices.map_err(Failure::User)?;
+    if let Some(device) = &wanted.device {
+        devices.extend(scaled_down(device, wanted.seed).map_err(Failure::User)?);
+    }
     let stacks: Result<Vec<_>, _> = wanted.ftl.iter().map(FtlText::stack).collect();
     Ok(Options {
         stacks: stacks.map_err(|error| Failure::User(error.to_string()))?,
-        devices: devices.map_err(Failure::User)?,
+        devices,
         seed: wanted.seed,
         swarm: wanted.swarm,
         // What is registered in a process of Python is written in Python.
-        cuts_of_registered: Some(CUTS_OF_PYTHON),
+        operations: None,
+        operations_of_registered: Some(OPERATIONS_OF_PYTHON),
     })
 }
 

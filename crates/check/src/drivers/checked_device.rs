@@ -4,6 +4,7 @@
 use flash::{Cell, Chip, Flash, FlashError, Full, Page, PageData, Pbn, Ppn, Scan, Tag};
 use ftl::{AnyDevice, FlashOp, Moment, Nanos, Task, Timing};
 
+use crate::drivers::budget::Budget;
 use crate::inject::tracing_chip::FaultTracingChip;
 use crate::report::black_box::{self, Log, Target};
 use crate::report::recorder::Recorder;
@@ -38,13 +39,19 @@ pub(crate) struct CheckedFlash<F> {
     flash: F,
     /// What it was asked for, while a case is explained.
     log: Option<Log>,
+    budget: Budget,
 }
 
 impl<F: Cells + Send + 'static> CheckedFlash<F> {
     /// Flash with nothing in front of it.
     pub(crate) fn new(flash: F) -> Self {
         let log = black_box::journal(&flash, |ppn| cell(&flash, ppn));
-        Self { flash, log }
+        Self { flash, log, budget: Budget::default() }
+    }
+
+    /// The same, with operations that end when a budget is spent.
+    pub(crate) fn within(self, budget: &Budget) -> Self {
+        Self { budget: budget.clone(), ..self }
     }
 
     /// What it was made of.
@@ -82,6 +89,7 @@ impl<F: Cells + Send + 'static> Flash for CheckedFlash<F> {
     flash::pass_on_flash!(flash);
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<PageData>, FlashError> {
+        self.budget.spend()?;
         let result = self.flash.read(ppn);
         self.log(FlashOp::Read, ppn, None, &result);
         let Page { logical, version, hint, data } = result?;
@@ -89,12 +97,14 @@ impl<F: Cells + Send + 'static> Flash for CheckedFlash<F> {
     }
 
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: PageData) -> Result<(), FlashError> {
+        self.budget.spend()?;
         let result = self.flash.program(ppn, tag, data.number());
         self.log(FlashOp::Program, ppn, Some(tag), &result);
         result
     }
 
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
+        self.budget.spend()?;
         let result = self.flash.erase(pbn);
         if let Some(log) = &self.log {
             let target = Target { op: FlashOp::Erase, pbn, ppn: None, tag: None };
@@ -104,6 +114,7 @@ impl<F: Cells + Send + 'static> Flash for CheckedFlash<F> {
     }
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
+        self.budget.spend()?;
         let result = self.flash.scan(ppn);
         self.log(FlashOp::Read, ppn, None, &result);
         result

@@ -19,6 +19,7 @@ use random::{SeededRng, derive};
 
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::test_case::Case;
+use crate::drivers::budget::Budget;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::oracle::exact::ExactOracle;
@@ -43,9 +44,10 @@ impl Host {
         chip: Chip<Full<Stamp>>,
         case: &Case,
         build: impl FnOnce(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
+        budget: &Budget,
     ) -> Result<Self, Fault> {
         let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = CheckedFlash::new(chip).timed(FixedTimes::default());
+        let device = CheckedFlash::new(chip).within(budget).timed(FixedTimes::default());
         let driver = Driver::start(device, case, |_| Ok(build(&layout)?), |_| ExactOracle::new(case.logical_pages))?;
         Ok(Self { rng: SeededRng::named(case.seed, "readback"), footprint: driver.scheme().footprint(), driver })
     }

@@ -14,12 +14,14 @@ use random::{SeededRng, derive};
 use crate::case::operation::Extent;
 use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
+use crate::drivers::budget::Budget;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::create;
 use crate::oracle::exact::ExactOracle;
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;
+use crate::report::stats::TrialStats;
 
 /// What reads, programs and erases take, in nanoseconds.
 const TAKES: [u64; 3] = [25_000, 200_000, 1_500_000];
@@ -40,17 +42,29 @@ pub struct Idled {
 
 /// Runs a case with idle time after each of its requests; `Err` says so in its replay line.
 pub fn offer_idle_time(case: &Case) -> Result<Idled, Failure> {
-    run(case).map(|(idled, _)| idled)
+    run(case, &Budget::default()).map(|(idled, _)| idled)
+}
+
+/// Runs a case with idle time for at most this many flash operations.
+pub(crate) fn run_within(case: &Case, operations: u64) -> Result<TrialStats, Failure> {
+    let budget = Budget::of(operations);
+    let (_, outcome) = run(case, &budget)?;
+    Ok(TrialStats { shortened: u64::from(budget.is_exceeded()), ..TrialStats::of_case(case, &outcome) })
 }
 
 /// Runs a case whose line asks for idle time.
 pub(crate) fn replay(case: &Case) -> Result<Outcome, Failure> {
-    run(case).map(|(_, outcome)| outcome)
+    run(case, &Budget::default()).map(|(_, outcome)| outcome)
 }
 
-fn run(case: &Case) -> Result<(Idled, Outcome), Failure> {
+fn run(case: &Case, budget: &Budget) -> Result<(Idled, Outcome), Failure> {
     let place = Cell::new(FailurePoint::Format);
-    Failure::caught(case, &place, || Trial::new(case, &place)?.all(), || FaultSchedule::IdleTime)
+    let run = || {
+        let mut trial = Trial::new(case, &place, budget)?;
+        budget.judge(trial.all())?;
+        Ok((trial.idled, trial.driver.outcome()))
+    };
+    Failure::caught(case, &place, run, || FaultSchedule::IdleTime)
 }
 
 struct Trial<'a> {
@@ -62,16 +76,16 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    fn new(case: &'a Case, place: &'a Cell<FailurePoint>) -> Result<Self, Fault> {
+    fn new(case: &'a Case, place: &'a Cell<FailurePoint>, budget: &Budget) -> Result<Self, Fault> {
         let chip = case.device.chip(u32::MAX).map_err(Fault::ImpossibleCase)?;
         let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
-        let device = CheckedFlash::new(chip).timed(FixedTimes::new(TAKES));
+        let device = CheckedFlash::new(chip).within(budget).timed(FixedTimes::new(TAKES));
         let oracle = ExactOracle::new(case.logical_pages);
         let driver = Driver::start(device, case, |_| Ok(create(&case.stack, &layout)?), |_| oracle)?;
         Ok(Self { case, place, driver, rng: SeededRng::named(case.seed, "idle time"), idled: Idled::default() })
     }
 
-    fn all(mut self) -> Result<(Idled, Outcome), Fault> {
+    fn all(&mut self) -> Result<(), Fault> {
         let case = self.case;
         for operation in case.prefill_operations() {
             self.place.set(FailurePoint::Prefill(operation));
@@ -86,8 +100,7 @@ impl<'a> Trial<'a> {
         }
         self.place.set(FailurePoint::Aftermath("reading everything"));
         self.driver.compare(Extent::whole(case.logical_pages))?;
-        self.driver.check()?;
-        Ok((self.idled, self.driver.outcome()))
+        self.driver.check()
     }
 
     /// When the last operation ends, those included that nobody waits for.

@@ -1,5 +1,6 @@
 //! What runs a case: under an oracle, through power cuts, on failing flash, with idle time.
 
+pub(crate) mod budget;
 pub(crate) mod checked_device;
 pub(crate) mod driver;
 pub(crate) mod explorer;

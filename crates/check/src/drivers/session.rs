@@ -10,6 +10,7 @@ use ftl::{AnyDevice, ConfigError, Drive, FlashPort, Layout, RecoverError, Stack,
 use crate::canary;
 use crate::case::operation::Extent;
 use crate::case::test_case::Case;
+use crate::drivers::budget::Budget;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::oracle::crash_oracle::CrashOracle;
@@ -50,8 +51,15 @@ pub(crate) type Session = Driver<CrashOracle>;
 
 impl Session {
     /// A freshly formatted device that records to a tape.
-    pub(crate) fn format(case: &Case, layout: &Layout, chip: Chip<Full<Stamp>>, tape: &Tape) -> Result<Self, Fault> {
-        let device = CheckedFlash::new(Recorder::new(chip, tape.clone())).timed(FixedTimes::default());
+    pub(crate) fn format(
+        case: &Case,
+        layout: &Layout,
+        chip: Chip<Full<Stamp>>,
+        tape: &Tape,
+        budget: &Budget,
+    ) -> Result<Self, Fault> {
+        let recorder = Recorder::new(chip, tape.clone());
+        let device = CheckedFlash::new(recorder).within(budget).timed(FixedTimes::default());
         let oracle = |scheme: &Drive<_>| CrashOracle::new(case.logical_pages, scheme.volatile_pages());
         Self::start(device, case, |_| Ok(create(&case.stack, layout)?), oracle)
     }
@@ -62,8 +70,9 @@ impl Session {
         layout: &Layout,
         recorder: Recorder,
         allowed: CrashOracle,
+        budget: &Budget,
     ) -> Result<Self, Fault> {
-        let device = CheckedFlash::new(recorder).timed(FixedTimes::default());
+        let device = CheckedFlash::new(recorder).within(budget).timed(FixedTimes::default());
         let start = |flash: &mut FlashPort<_>| recover(&case.stack, layout, flash);
         Self::start(device, case, start, |_| allowed)
     }

@@ -17,6 +17,7 @@ use ftl::{AnyDevice, ConfigError, Drive, Layout};
 use crate::case::operation::{Extent, Operation};
 use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
+use crate::drivers::budget::Budget;
 use crate::drivers::host::Host;
 use crate::drivers::session::create;
 use crate::drivers::{explorer, faults, idle};
@@ -24,6 +25,7 @@ use crate::report::black_box;
 use crate::report::explanation::Explanation;
 use crate::report::failure::{Failure, FailurePoint, Fault};
 use crate::report::recorder::Outcome;
+use crate::report::stats::TrialStats;
 
 /// Runs a case of a registered scheme, or of the canary, with its schedule of faults.
 pub fn run_case(case: &Case) -> Result<Outcome, Failure> {
@@ -50,12 +52,29 @@ pub fn run_with(
     case: &Case,
     build: impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
 ) -> Result<Outcome, Failure> {
+    run_twice(case, &build, None).map(|(outcome, _)| outcome)
+}
+
+/// Runs a case without a schedule of a registered scheme, or of the canary, for at most this many
+/// flash operations, both runs together. What they amount to says if that ended them.
+pub(crate) fn run_within(case: &Case, operations: u64) -> Result<TrialStats, Failure> {
+    let (outcome, is_whole) = run_twice(case, &|layout| create(&case.stack, layout), Some(operations / 2))?;
+    Ok(TrialStats { shortened: u64::from(!is_whole), ..TrialStats::of_case(case, &outcome) })
+}
+
+/// Two runs, each of at most so many flash operations, and whether they came to their end.
+fn run_twice(
+    case: &Case,
+    build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
+    operations: Option<u64>,
+) -> Result<(Outcome, bool), Failure> {
     let mut hashes = Vec::new();
-    let outcome = guarded(case, &build, &mut |_, hash| {
+    let first = Budget::of(operations);
+    let outcome = guarded(case, build, &first, &mut |_, hash| {
         hashes.push(hash);
         Ok(())
     })?;
-    let repeated = guarded(case, &build, &mut |step, hash| match hashes.get(step) {
+    let repeated = guarded(case, build, &Budget::of(operations), &mut |step, hash| match hashes.get(step) {
         Some(&first) if first == hash => Ok(()),
         _ => Err(Fault::Unrepeatable("a second run with the same seed does other flash operations up to here".into())),
     })?;
@@ -63,7 +82,7 @@ pub fn run_with(
         let message = "a second run with the same seed ends with other operations or counts".into();
         return Err(Failure::new(case, FailurePoint::Aftermath("the end"), Fault::Unrepeatable(message)));
     }
-    Ok(outcome)
+    Ok((outcome, !first.is_exceeded()))
 }
 
 /// Compares a run's event hash after each operation, numbered from 0, with what is known of it.
@@ -73,19 +92,26 @@ type Watch<'a> = &'a mut dyn FnMut(usize, u64) -> Result<(), Fault>;
 fn guarded(
     case: &Case,
     build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
+    budget: &Budget,
     watch: Watch<'_>,
 ) -> Result<Outcome, Failure> {
     let place = Cell::new(FailurePoint::Format);
     let run = || {
-        let host = format(case, build)?;
-        Run { host, case, place: &place, watch, step: 0 }.all()
+        let host = format(case, build, budget)?;
+        let mut run = Run { host, case, place: &place, watch, step: 0 };
+        budget.judge(run.all())?;
+        Ok(run.host.outcome())
     };
     Failure::caught(case, &place, run, || case.schedule.clone())
 }
 
-fn format(case: &Case, build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>) -> Result<Host, Fault> {
+fn format(
+    case: &Case,
+    build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,
+    budget: &Budget,
+) -> Result<Host, Fault> {
     let chip = case.device.chip(endurance(case)).map_err(Fault::ImpossibleCase)?;
-    Host::format(chip, case, build)
+    Host::format(chip, case, build, budget)
 }
 
 /// Erases that a block survives. A page written costs a scheme that makes progress about one erase,
@@ -111,12 +137,11 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn all(mut self) -> Result<Outcome, Fault> {
+    fn all(&mut self) -> Result<(), Fault> {
         self.host.check()?;
         self.prefill()?;
         self.workload()?;
-        self.aftermath()?;
-        Ok(self.host.outcome())
+        self.aftermath()
     }
 
     fn apply(&mut self, operation: Operation) -> Result<(), Fault> {

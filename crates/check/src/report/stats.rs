@@ -19,9 +19,11 @@ pub struct TrialStats {
     pub pages_written: u64,
     /// Flash operations of all cases.
     pub flash_operations: u64,
-    /// Programs and erases of workloads at each of which the power was cut in all four tears, or in
-    /// a sample of these.
+    /// Programs and erases of workloads at which the power was cut, in some or all of the four
+    /// tears.
     pub cut_points: u64,
+    /// The other programs and erases of workloads whose power cuts were sampled.
+    pub cut_points_left_out: u64,
     /// Power cuts by how far the operation got.
     pub cuts: Tears,
     /// Of these cuts, those on top of another: during its recovery, or after.
@@ -36,6 +38,9 @@ pub struct TrialStats {
     pub read_only: u64,
     /// Logical pages that decayed and were reported as errors.
     pub lost_pages: u64,
+    /// Trials that were cut short, or sampled more thinly than drawn, because they had used up their
+    /// flash operations.
+    pub shortened: u64,
     /// What the schemes went through.
     #[serde(skip)]
     pub states: StateCoverage,
@@ -144,6 +149,7 @@ impl AddAssign for TrialStats {
         self.pages_written += other.pages_written;
         self.flash_operations += other.flash_operations;
         self.cut_points += other.cut_points;
+        self.cut_points_left_out += other.cut_points_left_out;
         self.cuts += other.cuts;
         self.second_cuts += other.second_cuts;
         self.recoveries += other.recoveries;
@@ -151,6 +157,7 @@ impl AddAssign for TrialStats {
         self.grown_bad_blocks += other.grown_bad_blocks;
         self.read_only += other.read_only;
         self.lost_pages += other.lost_pages;
+        self.shortened += other.shortened;
         self.states |= other.states;
     }
 }

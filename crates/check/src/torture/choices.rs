@@ -35,6 +35,8 @@ const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
 const EXPOSED: u32 = 3;
 /// One in this many of the others in strict order has blocks of its own and programs page by page.
 const BY_ITSELF: u32 = 4;
+/// Pages in one of the flash, at most.
+const MOST_UNITS: u32 = 4;
 const READBACK: [u32; 3] = [0, 1, 7];
 const CHECK: [u32; 3] = [4, 8, 32];
 
@@ -300,23 +302,55 @@ pub(super) fn trial(
 }
 
 /// A case, perhaps without a capacitor: one in a few of those in strict order whose mapping can do
-/// with that. Nothing else that is drawn depends on it.
+/// with that, half of them in superblocks, and some with several pages in one of the flash. Nothing
+/// else that is drawn depends on it.
 fn exposed(case: Case) -> Case {
     let mut rng = SeededRng::named(case.seed, "exposed");
     if case.device.order != ProgramOrder::Strict || rng.below_u32(EXPOSED) > 0 {
         return case;
     }
-    let pages = case.device.shape.pages_per_block;
-    let at_once: Vec<_> = (1..=pages).filter(|&at_once| pages.is_multiple_of(at_once)).collect();
-    let cells = [None, None, Some(CellType::Mlc), Some(CellType::Tlc)];
+    let shape = if rng.below_u32(2) == 0 { case.device.shape } else { superblocks_of(case.device.shape, &mut rng) };
+    let pages = shape.pages_per_block;
+    let cells = [None, None, None, Some(CellType::Mlc), Some(CellType::Tlc), Some(CellType::Qlc)];
     let mut pick = |choices: usize| rng.below_u32(choices as u32) as usize;
+    let at_once: Vec<_> = divisors(pages).collect();
     let (at_once, paired) = (at_once[pick(at_once.len())], cells[pick(cells.len())]);
-    let device = DeviceSpec { at_once, paired, ..case.device.clone() };
-    let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
-    match capacity {
-        Some(capacity) => Case { device, logical_pages: case.logical_pages.min(capacity), ..case },
-        None => case,
+    let units: Vec<_> = divisors(at_once).filter(|&units| units <= MOST_UNITS).collect();
+    let units_per_page = units[pick(units.len())];
+    let device = DeviceSpec { at_once, paired, units_per_page, ..with_shape(&case.device, shape) };
+    onto(case, device)
+}
+
+fn divisors(number: u32) -> impl Iterator<Item = u32> {
+    (1..=number).filter(move |&divisor| number.is_multiple_of(divisor))
+}
+
+/// The shape with a block of each plane for a block, or of each plane of a die of each channel.
+fn superblocks_of(shape: Shape, rng: &mut SeededRng) -> Shape {
+    let (planes, dies) = (shape.planes_per_die, if rng.below_u32(2) == 0 { shape.channels } else { 1 });
+    Shape {
+        channels: shape.channels / dies,
+        planes_per_die: 1,
+        blocks_per_plane: shape.blocks_per_plane * planes,
+        pages_per_block: shape.pages_per_block * planes * dies,
+        ..shape
     }
+}
+
+/// A device of another shape, with the bad blocks that this has.
+fn with_shape(device: &DeviceSpec, shape: Shape) -> DeviceSpec {
+    let blocks = shape.channels * shape.dies_per_channel * shape.planes_per_die * shape.blocks_per_plane;
+    let bad_blocks = device.bad_blocks.iter().copied().filter(|&block| block < blocks).collect();
+    DeviceSpec { shape, bad_blocks, ..device.clone() }
+}
+
+/// The case on another device, as full as before; as it is where the scheme refuses that.
+fn onto(case: Case, device: DeviceSpec) -> Case {
+    let Some(capacity) = geometries::largest_capacity(&device, |layout| create(&case.stack, layout)) else {
+        return case;
+    };
+    let pages = u64::from(case.logical_pages) * u64::from(pages_of(&device)) / u64::from(pages_of(&case.device));
+    Case { device, logical_pages: (pages as u32).clamp(1, capacity), ..case }
 }
 
 /// A case, perhaps with superblocks or several pages that are programmed at once, of those in
@@ -327,32 +361,16 @@ fn in_superblocks(case: Case) -> Case {
     if case.device.order != ProgramOrder::Strict || !is_plain || rng.below_u32(BY_ITSELF) == 0 {
         return case;
     }
-    let shape = case.device.shape;
-    let dies = if rng.below_u32(2) == 0 { shape.channels } else { 1 };
-    let (planes, multi_plane) = (shape.planes_per_die, rng.below_u32(2) == 0);
-    let units_per_page = [1, 2, 4][rng.below_u32(3) as usize];
+    let (plain, planes) = (case.device.shape, case.device.shape.planes_per_die);
+    let mut shape = superblocks_of(plain, &mut rng);
+    let multi_plane = rng.below_u32(2) == 0;
+    let units_per_page = [1, 2, MOST_UNITS][rng.below_u32(3) as usize];
     let of_plane = units_per_page * [1, 2, 3][rng.below_u32(3) as usize];
-    let shape = Shape {
-        channels: shape.channels / dies,
-        planes_per_die: 1,
-        blocks_per_plane: shape.blocks_per_plane * planes,
-        pages_per_block: (shape.pages_per_block * planes * dies).next_multiple_of(of_plane * planes * dies),
-        ..shape
-    };
-    let blocks = shape.channels * shape.dies_per_channel * shape.blocks_per_plane;
-    let bad_blocks = case.device.bad_blocks.iter().copied().filter(|&block| block < blocks).collect();
+    let blocks = shape.pages_per_block / plain.pages_per_block;
+    shape.pages_per_block = shape.pages_per_block.next_multiple_of(of_plane * blocks);
     let at_once = if multi_plane { of_plane * planes } else { of_plane };
-    let device = DeviceSpec { shape, bad_blocks, ..case.device.clone() }.together(at_once, units_per_page);
-    let capacity = geometries::largest_capacity(&device, |layout| create(&case.stack, layout));
-    match capacity {
-        Some(capacity) => {
-            // As full as before.
-            let pages =
-                u64::from(case.logical_pages) * u64::from(pages_of(&device)) / u64::from(pages_of(&case.device));
-            Case { device, logical_pages: (pages as u32).clamp(1, capacity), ..case }
-        }
-        None => case,
-    }
+    let device = with_shape(&case.device, shape).together(at_once, units_per_page);
+    onto(case, device)
 }
 
 fn pages_of(device: &DeviceSpec) -> u32 {
@@ -387,6 +405,7 @@ pub(super) struct TrialSpace {
     pub(super) swarm: bool,
     /// Whether each trial draws which further parts the mapping gets, if any.
     pub(super) draws_parts: bool,
-    /// Flash operations for the power cuts of a trial of a registered part, if fewer.
-    pub(super) cuts_of_registered: Option<u64>,
+    /// Flash operations of a trial, and of one of a registered part, where they are given.
+    pub(super) operations: Option<u64>,
+    pub(super) operations_of_registered: Option<u64>,
 }

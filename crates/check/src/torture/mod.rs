@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!             ┌─ conformance ──── a case with every promise watched, twice
-//!   scheme ───┼─ power cuts ───── every cut point in four tears, and cuts on top of cuts
+//!   scheme ───┼─ power cuts ───── cut points in four tears, and cuts on top of cuts
 //!             ├─ failing flash ── programs, erases and reads that fail; blocks that wear out
 //!             └─ combined ─────── power cuts while blocks fail
 //! ```
@@ -12,6 +12,9 @@
 //! devices, workloads and faults that have not been tried together (`coverage.rs`). Which trials
 //! are run depends on how much time there is; what a trial does does not. In *swarm* mode each
 //! trial leaves out a part of the host's operations, sizes and places (`swarm.rs`).
+//!
+//! A trial takes at most so many flash operations (`draw.rs`); its statistics say whether it did
+//! less for that than was drawn. So no scheme and no kind is a few trials alone.
 //!
 //! The next trial is of the scheme that has had the least time, and of its kind that has had the
 //! least. A scheme that broke a promise is set aside: what it would do next shows the same fault
@@ -58,9 +61,11 @@ pub struct Options {
     pub seed: u64,
     /// Whether each trial leaves out a random part of operations and faults.
     pub swarm: bool,
-    /// Flash operations that the power cuts of a trial may take where parts or policies of the
-    /// stack were registered; none for as many as built-in ones may take.
-    pub cuts_of_registered: Option<u64>,
+    /// Flash operations that a trial may take; none for 500,000.
+    pub operations: Option<u64>,
+    /// The same where parts or policies of the stack were registered; none for as many as built-in
+    /// ones may take.
+    pub operations_of_registered: Option<u64>,
 }
 
 /// Trials of a scheme, by kind.
@@ -168,18 +173,28 @@ impl Coverages {
     }
 }
 
+/// A mapping that was not asked for by name and accepts none of the devices.
+#[derive(Clone, Debug, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub scheme: String,
+    /// The reason, in words.
+    pub reason: String,
+}
+
 /// Shares out trials and collects what becomes of them.
 #[derive(Debug)]
 pub struct Torture {
     space: TrialSpace,
     coverages: Vec<Coverages>,
     reports: Vec<SchemeReport>,
+    left_out: Vec<LeftOut>,
 }
 
 impl Torture {
     /// Checks the request; `Err` names the change needed.
     pub fn new(options: Options) -> Result<Self, String> {
-        let Options { stacks, devices, seed, swarm, cuts_of_registered } = options;
+        let Options { stacks, devices, seed, swarm, operations, operations_of_registered } = options;
         let draws_parts = stacks.is_empty();
         let asked = if draws_parts {
             registry::mappings().into_iter().map(|entry| Stack::of(entry.name)).collect()
@@ -187,17 +202,22 @@ impl Torture {
             stacks
         };
         devices.iter().try_for_each(check_device)?;
-        let subjects: Vec<_> = asked
-            .into_iter()
-            .map(|stack| Subject::keeping(stack).map_err(|error| error.to_string()))
-            .collect::<Result<_, _>>()?;
-        for subject in &subjects {
-            check_place(subject, &devices)?;
+        let (mut subjects, mut left_out) = (Vec::new(), Vec::new());
+        for stack in asked {
+            let subject = Subject::keeping(stack).map_err(|error| error.to_string())?;
+            match check_place(&subject, &devices) {
+                Ok(()) => subjects.push(subject),
+                Err(reason) if draws_parts => left_out.push(LeftOut { scheme: subject.stack.names(), reason }),
+                Err(reason) => return Err(reason),
+            }
         }
-        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts, cuts_of_registered };
+        if subjects.is_empty() {
+            return Err(left_out.pop().map_or_else(|| "no mapping is registered".into(), |last| last.reason));
+        }
+        let space = TrialSpace { subjects, devices, seed, swarm, draws_parts, operations, operations_of_registered };
         let coverages = space.subjects.iter().map(|subject| Coverages::of(&space, subject)).collect();
         let reports = space.subjects.iter().map(SchemeReport::of).collect();
-        Ok(Self { space, coverages, reports })
+        Ok(Self { space, coverages, reports, left_out })
     }
 
     /// The next trial; none when every scheme has been set aside.
@@ -234,6 +254,11 @@ impl Torture {
         };
         let states = report.tried.states;
         (report.states, report.states_of) = (states.reached(), states.conceivable());
+    }
+
+    /// Mappings that accept none of the devices, where all were asked for.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// Statistics so far, by scheme.
@@ -283,7 +308,8 @@ fn check_device(device: &DeviceSpec) -> Result<(), String> {
     if pages > MOST_PAGES {
         return Err(format!(
             "geometry {device}: {pages} pages, but at most {MOST_PAGES} can be tortured, since what a trial costs grows with \
-             their square; faults that need a large device are rare, so give it fewer blocks"
+             their square; faults that need a large device are rare, so give it fewer blocks, or a preset or a file as the \
+             device, which is scaled down"
         ));
     }
     Ok(())
@@ -321,5 +347,28 @@ mod tests {
             }
         }
         assert!(of_kind.iter().all(|&count| count > 2) && paced > 10, "{of_kind:?}, {paced} paced");
+    }
+
+    #[test]
+    fn devices_without_a_capacitor_are_drawn_with_every_ability() {
+        let stacks = vec![Stack::of("page")];
+        let mut torture = Torture::new(Options { stacks, ..Options::default() }).expect("a scheme");
+        let (mut gathered, mut paired, mut several_units, mut long) = ([0; 4], 0, 0, 0);
+        for _ in 0..400 {
+            let trial = torture.next_trial().expect("nothing is broken");
+            torture.record(&trial, Ok(TrialStats::default()), 1);
+            let device = &trial.drawn.as_ref().expect("it accepts devices").case.device;
+            let is_exposed = !device.has_capacitor && (device.at_once > 1 || device.paired.is_some());
+            gathered[trial.kind as usize] += u32::from(is_exposed);
+            paired += u32::from(device.paired.is_some());
+            several_units += u32::from(is_exposed && device.units_per_page > 1);
+            // No block of one plane of one die is as long.
+            long += u32::from(is_exposed && device.shape.pages_per_block > 8);
+        }
+        let counts = [paired, several_units, long];
+        assert!(
+            gathered.iter().all(|&count| count > 2) && counts.iter().all(|&count| count > 3),
+            "{gathered:?} {counts:?}"
+        );
     }
 }

@@ -123,18 +123,35 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
 
-/// Torture gives the cuts of a trial this many flash operations; what they cannot pay for is passed
-/// over, all over the workload.
+/// Torture gives a trial so many flash operations; cuts that they do not pay for are left out, all
+/// over the workload, and the statistics say so.
 #[test]
-fn cuts_beyond_what_may_be_spent_are_passed_over() {
+fn cuts_beyond_the_operations_are_sampled() {
     let (case, _) = canary_cases("none").remove(0);
     let effort = Effort { first: 1, during_recovery: 0, after_recovery: 0 };
     let all = explore(&case, effort).expect("healthy");
+    assert_eq!((all.cut_points_left_out, all.shortened), (0, 0));
     let some = explore_within(&case, effort, all.flash_operations / 4).expect("healthy");
-    assert_eq!((some.requests, some.cut_points), (all.requests, all.cut_points));
+    assert_eq!((some.requests, some.cut_points + some.cut_points_left_out), (all.requests, all.cut_points));
+    assert!(some.cut_points_left_out > all.cut_points / 4 && some.shortened == 1, "{some:?}");
     let [all_cuts, some_cuts] = [&all, &some].map(TrialStats::single_cuts);
     assert!((all_cuts / 8..all_cuts / 2).contains(&some_cuts), "{some_cuts} of {all_cuts}");
-    assert!(some.flash_operations < all.flash_operations / 2);
+    assert!(some.flash_operations <= all.flash_operations / 4);
+    let enough = explore_within(&case, effort, 2 * all.flash_operations).expect("healthy");
+    assert_eq!((enough.cuts, enough.cut_points_left_out, enough.shortened), (all.cuts, 0, 0));
+}
+
+/// A recovery may have hundreds of second cuts, which must not take the place of first ones.
+#[test]
+fn second_cuts_beyond_the_operations_leave_room_for_first_ones() {
+    let effort = Effort { first: 1, during_recovery: 1, after_recovery: 1 };
+    for (case, _) in canary_cases("none").into_iter().step_by(5) {
+        let some = explore_within(&case, effort, 100_000).expect("healthy");
+        let TrialStats { flash_operations, second_cuts, .. } = some;
+        let first_cuts = some.single_cuts();
+        println!("{}: {first_cuts} first cuts, {second_cuts} second cuts", case.device);
+        assert!(flash_operations <= 100_000 && second_cuts > 0 && first_cuts > 8, "{some:?}");
+    }
 }
 
 /// Cuts that a run never meets are no success.

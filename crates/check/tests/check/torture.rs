@@ -81,6 +81,49 @@ fn time_is_shared_evenly_among_schemes_and_kinds() {
     }
 }
 
+/// Of 32 trials' worth of flash operations, no scheme and no kind gets few trials alone.
+#[test]
+fn no_trial_takes_more_operations_than_its_share() {
+    const OPERATIONS: u64 = 10_000;
+    for seed in 1..=by_form(12, 2) {
+        let options = Options { seed, operations: Some(OPERATIONS), ..Options::default() };
+        let mut torture = Torture::new(options).expect("registered schemes");
+        while torture.reports().iter().any(|report| report.busy_s * 1e9 < (32 * OPERATIONS) as f64) {
+            let before: u64 = torture.reports().iter().map(|report| report.tried.shortened).sum();
+            let trial = torture.next_trial().expect("nothing was found");
+            let tried = trial.run().unwrap_or_else(|finding| panic!("{}\n{}", finding.message, finding.replay));
+            let TrialStats { flash_operations, shortened, .. } = tried;
+            assert!(flash_operations <= OPERATIONS && shortened <= 1, "{flash_operations} operations: {trial:?}");
+            torture.record(&trial, Ok(tried), flash_operations.max(1));
+            let after: u64 = torture.reports().iter().map(|report| report.tried.shortened).sum();
+            assert_eq!(after, before + shortened);
+        }
+        for report in torture.reports() {
+            let each = Kind::ALL.map(|kind| report.trials.of(kind));
+            println!("{}: {each:?} trials, {} shortened", report.stack, report.tried.shortened);
+            assert!(each.iter().all(|&trials| trials >= 8), "{}: {each:?}", report.stack);
+            assert!(report.tried.shortened > 0 && report.tried.cut_points_left_out > 0, "{:?}", report.tried);
+        }
+    }
+}
+
+/// A line has no bound: it stages the cuts and faults that a shortened trial came upon.
+#[test]
+fn a_finding_of_a_shortened_trial_is_reproduced() {
+    let mut shortened = 0;
+    for bug in ["stale-read", "leaked-block", "lost-trim-page", "newest-program-wins", "early-erase"] {
+        let options = Options { seed: 3, operations: Some(5_000), ..canary_with(bug) };
+        let mut torture = Torture::new(options).expect("the canary");
+        run(&mut torture, 4_000);
+        let report = &torture.reports()[0];
+        let Some(finding) = report.findings.first() else { panic!("{bug} was not found: {:?}", report.tried) };
+        println!("{bug}, after {:?} trials: {}\n{}", report.trials, finding.message, finding.replay);
+        assert!(finding.reproduced, "{bug}");
+        shortened += report.tried.shortened;
+    }
+    assert!(shortened > 0);
+}
+
 #[test]
 fn the_same_seed_draws_the_same_trials() {
     let tried = |seed: u64| {

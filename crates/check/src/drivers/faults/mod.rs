@@ -30,6 +30,7 @@ use crate::case::fault::{self, InjectedFault};
 use crate::case::operation::{Effect, Extent, Operation};
 use crate::case::schedule::FaultSchedule;
 use crate::case::test_case::Case;
+use crate::drivers::budget::Budget;
 use crate::drivers::checked_device::{CheckedFlash, FixedTimes};
 use crate::drivers::driver::Driver;
 use crate::drivers::session::{create, recover};
@@ -69,7 +70,12 @@ impl Trail {
 
 fn run(case: &Case, fault_run: &FaultRun) -> Result<(FaultRunReport, Outcome), Failure> {
     let trail = Trail { place: Cell::new(FailurePoint::Format), hits: Hits::default() };
-    let whole = || Trial::new(case, fault_run, &trail)?.all();
+    let whole = || {
+        let budget = Budget::of(fault_run.operations);
+        let mut trial = Trial::new(case, fault_run, &trail, &budget)?;
+        budget.judge(trial.all())?;
+        Ok(trial.amounts(&budget))
+    };
     Failure::caught(case, &trail.place, whole, || FaultSchedule::Faults(trail.injected()))
 }
 
@@ -81,6 +87,12 @@ struct Trial<'a> {
     trail: &'a Trail,
     driver: Driver<FaultOracle>,
     report: FaultRunReport,
+    budget: Budget,
+}
+
+/// Whether the power was cut as planned, and not because the run has done what it may.
+fn is_planned_cut(budget: &Budget, error: &FtlError) -> bool {
+    error.is_power_cut() && !budget.is_exceeded()
 }
 
 /// The planned faults and the chip of a device.
@@ -89,7 +101,7 @@ fn frail_mut(device: &mut AnyDevice) -> &mut FaultTracingChip {
 }
 
 impl<'a> Trial<'a> {
-    fn new(case: &'a Case, fault_run: &FaultRun, trail: &'a Trail) -> Result<Self, Fault> {
+    fn new(case: &'a Case, fault_run: &FaultRun, trail: &'a Trail, budget: &Budget) -> Result<Self, Fault> {
         let chip = case.device.chip(fault_run.endurance.unwrap_or(u32::MAX)).map_err(Fault::ImpossibleCase)?;
         let layout = case.device.layout(&chip, case.logical_pages, derive(case.seed, "scheme"));
         let frail = FaultTracingChip::new(chip, fault_run.plan.clone(), trail.hits.clone(), fault_run.records);
@@ -98,19 +110,19 @@ impl<'a> Trial<'a> {
         let room = |scheme: &Drive<_>| if is_limited { scheme.volatile_pages() } else { u32::MAX };
         let oracle = |scheme: &Drive<_>| FaultOracle::new(case.logical_pages, room(scheme));
         let format = |_: &mut FlashPort<_>| Ok(create(&case.stack, &layout)?);
-        let device = CheckedFlash::new(frail).timed(FixedTimes::default());
+        let device = CheckedFlash::new(frail).within(budget).timed(FixedTimes::default());
         let mut driver = Driver::start(device, case, format, oracle)?;
         // Requests begin at 1 here, and reads are given their moments too, though they are done
         // page by page at the one before.
         driver.pass();
-        Ok(Self { case, trail, driver, report: FaultRunReport::default() })
+        Ok(Self { case, trail, driver, report: FaultRunReport::default(), budget: budget.clone() })
     }
 
     fn frail(&self) -> &FaultTracingChip {
         self.driver.flash().chip().as_chip::<CheckedFlash<FaultTracingChip>>().flash()
     }
 
-    fn all(mut self) -> Result<(FaultRunReport, Outcome), Fault> {
+    fn all(&mut self) -> Result<(), Fault> {
         let case = self.case;
         for operation in case.prefill_operations() {
             self.trail.place.set(FailurePoint::Prefill(operation));
@@ -122,15 +134,20 @@ impl<'a> Trial<'a> {
         }
         self.trail.place.set(FailurePoint::Aftermath("reading everything"));
         self.read_everything()?;
-        self.check()?;
+        self.check()
+    }
+
+    /// What the run amounts to, when it is over.
+    fn amounts(mut self, budget: &Budget) -> (FaultRunReport, Outcome) {
         self.count();
+        self.report.tried.shortened = u64::from(budget.is_exceeded());
         let outcome = self.driver.outcome();
         self.report.tried.states.record(Phase::FailingFlash, &outcome.tally);
         self.report.injected = self.trail.injected();
         self.report.injected.iter().for_each(|fault| self.report.tried.count(fault.fault));
         self.report.operations =
             self.driver.into_device().map(|mut device| frail_mut(&mut device).take_record()).unwrap_or_default();
-        Ok((self.report, outcome))
+        (self.report, outcome)
     }
 
     fn count(&mut self) {
@@ -179,7 +196,7 @@ impl<'a> Trial<'a> {
                 }
                 Ok(())
             }
-            Err(Fault::Stopped(error)) if error.is_power_cut() => self.power_cut(&error),
+            Err(Fault::Stopped(error)) if is_planned_cut(&self.budget, &error) => self.power_cut(&error),
             Err(Fault::Stopped(error @ FtlError::ReadOnly { .. })) => self.refused(operation, &error),
             Err(fault) => {
                 self.keep_books();
@@ -212,7 +229,9 @@ impl<'a> Trial<'a> {
             self.driver.oracle.power_on(marked, fresh.is_err());
             match self.driver.recover(|flash| recover(&case.stack, &layout, flash)) {
                 Ok(()) => break,
-                Err(RecoverError::Ftl(error)) if error.is_power_cut() => black_box::on_power_cut(&error),
+                Err(RecoverError::Ftl(error)) if is_planned_cut(&self.budget, &error) => {
+                    black_box::on_power_cut(&error)
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -238,7 +257,7 @@ impl<'a> Trial<'a> {
                 Err(Fault::Accounts(format!("{lpn} was lost, but now reads as {got:#x} without having been written")))
             }
             (Ok(got), _) => Ok(Some(got)),
-            (Err(error), _) if error.is_power_cut() => {
+            (Err(error), _) if is_planned_cut(&self.budget, &error) => {
                 self.power_cut(&error)?;
                 self.fetch(lpn)
             }
@@ -301,4 +320,7 @@ pub struct FaultRun {
     pub endurance: Option<u32>,
     /// Whether the operations are recorded.
     pub records: bool,
+    /// Flash operations after which the run ends without a verdict on the request in hand; none for
+    /// no end.
+    pub operations: Option<u64>,
 }
