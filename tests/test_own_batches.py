@@ -298,7 +298,8 @@ def test_the_example_survives_torture_with_cuts_and_failing_flash(batched: type[
     report = fk.torture([batched], minutes=0.1, seed=1, geometry=[SMALL], threads=1)
     scheme = report["schemes"][0]
     assert scheme["findings"] == []
-    assert scheme["cut_points"] > 100
+    assert scheme["cut_points"] > 0
+    assert scheme["cut_points"] + scheme["cut_points_left_out"] > 100
     assert scheme["faults"]["failed_programs"] > 0
 
 

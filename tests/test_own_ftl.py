@@ -66,7 +66,8 @@ def test_the_example_survives_torture_with_cuts_and_failing_flash(simple: type[F
     report = fk.torture([simple], minutes=0.2, seed=1, geometry=[SMALL, "2x1x1x8x5x512"], threads=1)
     scheme = report["schemes"][0]
     assert scheme["findings"] == []
-    assert scheme["cut_points"] > 100
+    assert scheme["cut_points"] > 0
+    assert scheme["cut_points"] + scheme["cut_points_left_out"] > 100
     assert scheme["faults"]["failed_programs"] > 0
 
 

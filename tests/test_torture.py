@@ -107,6 +107,28 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
     assert "geometry=1x2x1x8x5x512,any,bad:3" in done.stdout
 
 
+def test_a_named_device_is_scaled_down_and_refusals_are_told(call: Call, tmp_path: Path) -> None:
+    done = call("torture", "--device", "7450-like", "--minutes", MOMENT, "--json", "t.json")
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert report["devices"]
+    assert all(device.endswith(",strict,together:48,units:4") for device in report["devices"])
+    assert all(device in done.stdout for device in report["devices"])
+    left_out = [left["scheme"] for left in report["left_out"]]
+    assert "block" in left_out
+    assert "left out: block (" in done.stdout
+    tried = [scheme["scheme"] for scheme in report["schemes"]]
+    assert {"page", "dftl"} <= set(tried)
+    assert not set(tried) & set(left_out)
+
+
+def test_a_device_of_a_file_is_tortured(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        '[device]\ncell = "mlc"\nspare = 0.2\npower_loss_protection = false\nprogram_order = "strict"\n'
+    )
+    done = call("torture", "--ftl", "canary:bug=panic", "--device", "mine.toml", "--minutes", "1", exits=1)
+    assert "x512,strict,paired:mlc " in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -117,6 +139,8 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
         (["--minutes", "0"], "must be above 0"),
         (["--minutes", "nan"], "is no number"),
         (["--seed", "-1"], "seed"),
+        (["--device", "no-such-drive"], "no-such-drive"),
+        (["--device", "slc-small,raw-slc"], "one device is taken here"),
         (["--geometry", "8x4"], "for example 1x2x1x8x5x512"),
         (["--geometry", "1x1x1x9999x8x512"], "at most 2000"),
         (["--ftl", "block", "--geometry", "1x1x1x8x4x512,strict"], "program_order = strict"),

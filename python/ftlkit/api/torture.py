@@ -1,6 +1,6 @@
 """Torture: test translation layers with every kind of fault, and run a found case again.
 
-Conformance cases, power cuts at every operation, flash that fails, and both together take turns;
+Conformance cases, power cuts, flash that fails, and both together take turns;
 docs/reliability.md says what was tried. The reports are plain data, as `--json` saves them: counts,
 and seconds where a name ends in `_s`.
 """
@@ -91,6 +91,7 @@ class SchemeReport(TypedDict):
     pages_written: int
     flash_operations: int
     cut_points: int
+    cut_points_left_out: int
     cuts: Tears
     second_cuts: int
     recoveries: int
@@ -98,20 +99,30 @@ class SchemeReport(TypedDict):
     grown_bad_blocks: int
     read_only: int
     lost_pages: int
+    shortened: int
     covered: Covered
     states: int
     states_of: int
     findings: list[Finding]
 
 
+class LeftOut(TypedDict):
+    """A scheme that accepts none of the devices."""
+
+    scheme: str
+    reason: str
+
+
 class TortureReport(TypedDict):
-    """The request and its results, by scheme."""
+    """The request and its results, by scheme; `devices` is empty where they are random."""
 
     ftlkit: str
     options: Json
     threads: int
     elapsed_s: float
     cancelled: bool
+    devices: list[str]
+    left_out: list[LeftOut]
     schemes: list[SchemeReport]
 
 
@@ -148,13 +159,17 @@ class TortureOptions(TypedDict, total=False):
 def torture(
     ftl: study.FtlChoice | Iterable[study.FtlChoice] = ALL,
     *,
+    device: study.DeviceChoice | None = None,
     watcher: Watcher | None = None,
     **options: Unpack[TortureOptions],
 ) -> TortureReport:
     """Try translation layers for some minutes, `threads` trials at once.
 
     `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
-    Geometries are those of replay lines, such as `1x2x1x8x5x512`. Each trial follows from the seed;
+    Geometries are those of replay lines, such as `1x2x1x8x5x512`. A `device`, given as for `compare`,
+    is scaled down: it keeps its program order, units, superblocks and exposure to power cuts, has at
+    most 1,200 pages of 512 bytes, and no clock. Schemes of `"all"` that refuse the devices are
+    `left_out`. Each trial takes a bounded number of flash operations and follows from the seed;
     how many there are depends on the time. After Ctrl-C, `Interrupted.finished` is the report so
     far. Raises `UserError` when the input is at fault.
     """
@@ -169,6 +184,7 @@ def torture(
         {
             "ftl": [] if ftl == ALL else study.named(ftl),
             "geometry": list(options["geometry"]),
+            "device": None if device is None else study.device_table(device),
             "seed": seed,
             "seconds": 60.0 * minutes,
             "swarm": options.get("swarm", False),

@@ -30,6 +30,7 @@ def torture(
         str | None,
         option("Translation layers, by commas, or all (the default); dftl:cmt=1KiB keeps a setting.", "NAMES"),
     ] = None,
+    device: options.Device = None,
     chosen: checking.TortureOptions = options.CHOSEN,
     json: Annotated[Path | None, option("Save what was tried and found.", "FILE.json")] = None,
     replay: Annotated[str | None, option("Replay this case only.", "LINE")] = None,
@@ -39,7 +40,7 @@ def torture(
     ] = False,
 ) -> None:
     """Test FTLs with power cuts and flash faults; exit code 1 if one fails."""
-    request = options.given(ftl=ftl, **chosen, json=json)
+    request = options.given(ftl=ftl, device=device, **chosen, json=json)
     own = [name for name in (ftl or "").split(",") if names_own(name.strip())]
     if replay is not None:
         _replay(replay, request, own, shrink=shrink, explain=explain)
@@ -99,6 +100,10 @@ def _show(report: TortureReport, console: Console, own: list[str]) -> None:
     """Print what was tried and found; a line replays it where the files of `own` FTLs are."""
     for table in _tables(report["schemes"], console.width):
         console.print(table)
+    if report["devices"]:
+        _print(f"on {', '.join(report['devices'])}", console)
+    for left in report["left_out"]:
+        _print(f"left out: {left['scheme']} ({left['reason']})", console)
     findings = [finding for scheme in report["schemes"] for finding in scheme["findings"]]
     took = units.duration(report["elapsed_s"] * 1e9)
     how = f"{took}, seed {report['options']['seed']}{', swarm' if report['options']['swarm'] else ''}"
@@ -145,9 +150,11 @@ def _tables(schemes: list[SchemeReport], width: int) -> Iterator[Table]:
 
 def _figures(scheme: SchemeReport) -> Iterator[tuple[str, int]]:
     yield "trials", sum(scheme["trials"][kind] for kind in ("conformance", "power_cuts", "failing_flash", "combined"))
+    yield "of them shortened", scheme["shortened"]
     yield "host requests", scheme["requests"]
     yield "flash operations", scheme["flash_operations"]
     yield "cut points", scheme["cut_points"]
+    yield "cut points left out", scheme["cut_points_left_out"]
     yield "power cuts", sum(scheme["cuts"][tear] for tear in ("before", "unseen", "torn", "after"))
     yield "of them on top of others", scheme["second_cuts"]
     yield "recoveries", scheme["recoveries"]

@@ -32,7 +32,7 @@ const PREFILLS: [Prefill; 2] = [Prefill::Empty, Prefill::Full];
 /// Reads of a page after which its block is refreshed, of one in this many trials; 0 for never.
 const REFRESH: [u32; 8] = [0, 0, 0, 0, 0, 0, 1, 3];
 /// One in this many trials in strict order has no capacitor.
-const EXPOSED: u32 = 3;
+const EXPOSED: u32 = 2;
 /// One in this many of the others in strict order has blocks of its own and programs page by page.
 const BY_ITSELF: u32 = 4;
 /// Pages in one of the flash, at most.

@@ -337,7 +337,7 @@ mod tests {
         let stacks = vec![Stack::of("page")];
         let mut torture = Torture::new(Options { stacks, ..Options::default() }).expect("a scheme");
         let (mut of_kind, mut paced) = ([0; 4], 0);
-        for _ in 0..200 {
+        for _ in 0..400 {
             let trial = torture.next_trial().expect("nothing is broken");
             torture.record(&trial, Ok(TrialStats::default()), 1);
             let case = &trial.drawn.as_ref().expect("it accepts devices").case;
@@ -354,7 +354,7 @@ mod tests {
         let stacks = vec![Stack::of("page")];
         let mut torture = Torture::new(Options { stacks, ..Options::default() }).expect("a scheme");
         let (mut gathered, mut paired, mut several_units, mut long) = ([0; 4], 0, 0, 0);
-        for _ in 0..400 {
+        for _ in 0..800 {
             let trial = torture.next_trial().expect("nothing is broken");
             torture.record(&trial, Ok(TrialStats::default()), 1);
             let device = &trial.drawn.as_ref().expect("it accepts devices").case.device;
