@@ -180,7 +180,12 @@ def test_a_drift_of_the_advised_stack_is_a_caution_once(
     document = json.loads(measured.rows[0]["document"])
     amplification = [3.0, 3.0, *[2.0] * 6, 1.5, 1.5]
     series = {"write_amplification": amplification[:: 1 if falls else -1], "host_written_bytes": list(range(1, 11))}
-    document["runs"][0] |= {"label": "page", "series": series, "precondition": {"mode": "steady", "settled": True}}
+    document["runs"][0] |= {
+        "label": "page",
+        "host_pages_written": 1 << 40,
+        "series": series,
+        "precondition": {"mode": "steady", "settled": True},
+    }
     best = with_columns(measured, document=json.dumps(document))
     result = wide(rungs=[Rung(133_333, tried={"page": best})])
     said = confidence.cautions(Query(trace, goal=goal), result, best, is_held_out=False)

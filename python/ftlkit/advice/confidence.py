@@ -278,7 +278,7 @@ def _drifts(query: Query, best: Measured) -> list[str]:
     """The kinds of caution of a run that had not settled, where no other sentence says so."""
     if query.goal in TIMELESS and best.mean("life_bytes") is None:
         return []
-    return ["drifting", *(["rising"] if conditions.preparation(best.rows[0]) == "steady" else [])]
+    return ["drifting", "under_a_pass", *(["rising"] if conditions.preparation(best.rows[0]) == "steady" else [])]
 
 
 def _few(result: SearchResult, *, is_held_out: bool) -> list[str]:

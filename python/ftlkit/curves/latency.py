@@ -86,7 +86,7 @@ class LatencyCurve(Saved):
         """What weakens it. That layers fall behind at high loads is what the curve is about."""
         done = replace(self.done, rows=[row | {"label": self._named(row), "varied": []} for row in self.done.rows])
         left_out = [f"Left out, since it failed: {named(row)}: {row['error']}" for row in done.failed]
-        return [*statements(done.rows, without=("overloaded",)).cautions, *left_out]
+        return [*statements(done.rows, without=("overloaded", "under_a_pass")).cautions, *left_out]
 
     def _named(self, row: Json) -> str:
         """A point by the load or the depth that was asked for, as the command spells it."""

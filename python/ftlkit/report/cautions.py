@@ -61,14 +61,11 @@ FUTURE = (("victims", "opt"), ("streams", "oracle"))
 COMPARED_BYTES = 4096
 """Bytes of the requests under which presets were compared with drives."""
 
-FAR_BEYOND = (1, 2, 5, 10, 20, 50)
-"""Multiples of the loads compared with a drive, as sentences on a sweep round them down."""
-
 CELLS = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}
 """Bits per cell."""
 
-PARTS = {0.25: "a quarter", 0.5: "half", 0.75: "three quarters"}
-"""Least shares of the time of dies that sentences name, and their names."""
+SUSPENDED = 0.25
+"""From this share of the dies' busy time on, stops of programs set the most that a device serves."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
@@ -232,9 +229,7 @@ def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
             most = max(most, *times)
     if not each:
         return None
-    least = max(times for times in FAR_BEYOND if times <= most)
-    far = f", and these points have {least} times as many or more" if least > 1 else ""
-    return {"preset": device["preset"], "each": listed(each), "far": far, **compared}
+    return {"preset": device["preset"], "each": listed(each), "most": most, **compared}
 
 
 def suspension_share(results: Outcome, run: Run) -> float:
@@ -256,11 +251,11 @@ def suspension_share(results: Outcome, run: Run) -> float:
 def _suspended(results: Outcome) -> Mapping[str, Any] | None:
     """Runs whose dies spend much of their time on stops of programs, which a key sets."""
     shares = [(run["label"], suspension_share(results, run)) for run in results.document["runs"]]
-    large = [(label, share) for label, share in shares if share >= min(PARTS)]
+    large = [(label, share) for label, share in shares if share >= SUSPENDED]
     if not large:
         return None
-    part = PARTS[max(part for part in PARTS if part <= max(share for _, share in large))]
-    return {"each": listed([f"{units.share(share)} under {label}" for label, share in large]), "part": part}
+    each = [f"{units.share(share)} under {label}" for label, share in large]
+    return {"each": listed(each), "most": max(share for _, share in large)}
 
 
 def _misaligned(results: Outcome) -> Mapping[str, Any] | None:
@@ -359,8 +354,12 @@ def _rising(run: Run) -> Mapping[str, float] | None:
 
 
 def _drifting(results: Outcome) -> Mapping[str, Any] | None:
-    """Runs whose write amplification had not settled, rising or falling, but those of `_rising`."""
+    """Runs whose write amplification had not settled, rising or falling, but those of `_rising`.
+
+    Of less than a pass in a steady state the fifths differ by chance, too: `_under_a_pass`.
+    """
     runs = [run for run in results.document["runs"] if has_trend(parts(run)) and writes(run) and not _rising(run)]
+    runs = [run for run in runs if not (_is_steady(results) and passes(results, run) < 1)]
     each = [f"{run['label']} from {units.digits(parts(run)[0])} to {units.digits(parts(run)[-1])}" for run in runs]
     return {"each": listed(each), "enough": max(enough(results, run) for run in runs)} if runs else None
 
@@ -479,15 +478,15 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "beyond_compared",
         _beyond_compared,
         f"{_COMPARED}, but {{each}}. {{beyond}}. Figures of this load were compared with no drive.",
-        of_many=f"{_COMPARED}{{far}}. {{beyond}}",
+        of_many=f"{_COMPARED}, and these have up to {{most:factor}} as many. {{beyond}}",
     ),
     Rule(
         "suspended",
         _suspended,
         "Programs that stop for reads and go on take {each} of the dies' busy time beyond their latency: "
         "suspend_latency and resume_latency set the most that the device serves.",
-        of_many="Programs that stop for reads and go on take {part} of the dies' busy time or more: suspend_latency "
-        "and resume_latency set the most that the device serves",
+        of_many="Programs that stop for reads and go on take up to {most:share} of the dies' busy time: "
+        "suspend_latency and resume_latency set the most that the device serves",
     ),
     Rule(
         "collections_not_reached",
@@ -600,19 +599,21 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     ),
     Rule(
         "drifting",
-        _under_a_pass,
-        "The host wrote less than one pass of its data ({each}): write amplification and lives of a longer run may "
-        "differ.",
-        "Replay about {enough:count} requests ({more}).",
-    ),
-    Rule(
-        "drifting",
         _first_turn,
         "Blocks were erased less than once each on average ({each}): write amplification and lives of a longer run "
         "may differ.",
         "{longer}, about {enough:count}.",
-        "Write amplification was still changing, or the host wrote less than one pass of its data: lives and their "
-        "ranges depend on how long the run was. Replay more requests ({more})",
+        "Write amplification was still changing: means, lives and their ranges depend on how long the run was. Replay "
+        "about {enough:count} requests ({more})",
+    ),
+    Rule(
+        "under_a_pass",
+        _under_a_pass,
+        "The host wrote less than one pass of its data ({each}): write amplification and lives of a longer run may "
+        "differ.",
+        "Replay about {enough:count} requests ({more}).",
+        "The host wrote less than one pass of its data: write amplification and lives of a longer run may differ. "
+        "Replay about {enough:count} requests ({more})",
     ),
     Rule(
         "few_requests",

@@ -29,6 +29,9 @@ NAMED = 3
 KINDS = tuple(dict.fromkeys(rule.id for rule in CAUTIONS if rule.of_many))
 """Kinds of caution of a sweep's points, the gravest first. A stopped sweep says so itself."""
 
+MOST = ("most", "enough")
+"""Facts of which a sentence on several points tells the largest."""
+
 FEW_SEEDS = 2
 """Of this many values an interval at 95 % is 12.7 standard errors to either side, of three 4.3."""
 
@@ -64,8 +67,14 @@ class _Point:
     @cached_property
     def kinds(self) -> dict[str, str]:
         """Kinds of caution, of any of its seeds, each with its summary."""
+        least = {name: dict(facts) | {most: 0 for most in MOST if most in facts} for name, facts in self.facts.items()}
+        return {kind: summary(kind, facts) for kind, facts in least.items()}
+
+    @cached_property
+    def facts(self) -> dict[str, Mapping[str, Any]]:
+        """The same kinds with the facts of their sentences."""
         cautions = [caution for row in self.group.rows for caution in all_cautions(_outcome(row))]
-        return {caution.kind: summary(caution.kind, caution.facts) for caution in cautions if caution.kind in KINDS}
+        return {caution.kind: dict(caution.facts) for caution in cautions if caution.kind in KINDS}
 
     @cached_property
     def cost(self) -> Estimate | None:
@@ -194,7 +203,9 @@ def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:
     for kind in (kind for kind in KINDS if kind not in without):
         for said in dict.fromkeys(point.kinds[kind] for point in points if kind in point.kinds):
             mine = [point for point in points if point.kinds.get(kind) == said]
-            sentences.append(f"{_scope(mine, len(points))}: {said}.")
+            facts = dict(mine[0].facts[kind])
+            facts |= {most: max(point.facts[kind][most] for point in mine) for most in MOST if most in facts}
+            sentences.append(f"{_scope(mine, len(points))}: {summary(kind, facts)}.")
     return sentences
 
 
