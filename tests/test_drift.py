@@ -66,6 +66,28 @@ def test_longer_runs_are_within_the_bounds_of_a_short_one() -> None:
     assert bounded >= len(CASES) / 4, "bounds that are never given hold nothing"
 
 
+def spares_gone(outcome: Outcome) -> Any:  # noqa: ANN401 - a forecast, if there is one
+    """The forecast of the device's life."""
+    (run,) = outcome.document["runs"]
+    return run["endurance"]["spares_gone"] if "endurance" in run else None
+
+
+def test_lives_of_longer_runs_are_in_the_range_of_a_short_one_without_a_caution() -> None:
+    within = []
+    for case in CASES:
+        for passes in LENGTHS:
+            life = spares_gone(short := ran(*case, passes))
+            if life is None or {"drifting", "rising", "under_a_pass", "laps"} & kinds(short):
+                continue
+            for times in TIMES:
+                longer = spares_gone(ran(*case, passes * times))["written_bytes"]
+                is_within = life["low_bytes"] <= longer <= life["high_bytes"]
+                within.append((is_within, case, passes, times, life, longer))
+    missed = [each for each in within if not each[0]]
+    assert len(missed) <= 0.05 * len(within), missed
+    assert len(within) >= len(CASES) / 8
+
+
 def test_a_run_that_longer_ones_differ_from_is_cautioned() -> None:
     silent, differing = [], 0
     for case in CASES:

@@ -65,7 +65,7 @@ CELLS = {"slc": 1, "mlc": 2, "tlc": 3, "qlc": 4}
 """Bits per cell."""
 
 SUSPENDED = 0.25
-"""From this share of the dies' busy time on, stops of programs set the most that a device serves."""
+"""From this share of the dies' busy time on, stops of programs set the most that is served."""
 
 STEPS = {
     "steady": "--precondition steady, in a study run.precondition",
