@@ -108,6 +108,22 @@ def test_every_run_names_its_device_first(call: Call, tmp_path: Path) -> None:
     assert "auto" not in named
 
 
+@pytest.mark.parametrize("columns", ["", ",stream", ",device", ",stream,device", ",temperature"])
+def test_a_csv_needs_no_hints_and_no_device(columns: str, call: Call, tmp_path: Path) -> None:
+    cells = ",".join("1" for _ in columns.split(",")[1:])
+    row = f",{cells}" if cells else ""
+    (tmp_path / "t.csv").write_text(f"time_ns,op,offset,length{columns}\n0,write,0,4096{row}\n2000,read,0,4096{row}\n")
+    shown = json.loads(call("trace", "info", "t.csv", "--json").stdout)
+    assert shown["statistics"]["total"]["writes"] == 1
+    assert shown["statistics"]["duration_ns"] == 2000
+
+
+def test_an_ability_of_a_preset_is_turned_off_in_one_setting(call: Call) -> None:
+    line = ("compare", "randwrite", "--device", "7450", "--requests", 100, "--ftl", "page", "--precondition", "none")
+    for setting in ("device.suspend=off", "device.multi_plane=false", "device.planes_per_die=1"):
+        call(*line, "--set", setting)
+
+
 def test_conditions_reach_the_reader_and_are_counted(call: Call, tmp_path: Path) -> None:
     text = "time,kind,op,offset,size\n" + "".join(
         f"{at},{kind},W,{4096 * at},4096\n" for at in range(50) for kind in ("Q", "D")

@@ -1,6 +1,7 @@
 """What people type: everyday units and names, workloads in one line, the line that was meant."""
 
 import io
+import json
 import random
 import re
 import subprocess
@@ -247,6 +248,99 @@ def test_the_span_of_a_named_device_is_what_is_in_use_of_it() -> None:
     _, size = slices.sizes(made["device"]) or (0, 0)
     assert size
     assert made["workload"]["generator"]["span"] == pytest.approx(0.5 * size, rel=0.01)
+
+
+def drawn_shares() -> list[tuple[str | float, int, int]]:
+    """Shares in use, bytes of a request and blocks of a plane."""
+    rng = random.Random(8)  # noqa: S311 - a test's numbers
+    units_of_requests = [512, 3000, 4096, 8192, 20_000, 65_536]
+    return [
+        (
+            rng.choice([f"{rng.randint(300, 900) / 10}%", round(rng.uniform(0.3, 0.9), rng.randint(1, 4))]),
+            rng.choice(units_of_requests),
+            rng.randint(60, 200),
+        )
+        for _ in range(200 if LONG else 15)
+    ]
+
+
+@pytest.mark.parametrize(("share", "unit", "blocks"), drawn_shares(), ids=str)
+def test_a_span_that_follows_from_the_share_in_use_is_accepted(share: str | float, unit: int, blocks: int) -> None:
+    """Also where it ends within a page: the last requests of a whole pass touch that."""
+    shape = {"channels": 1, "dies_per_channel": 1, "planes_per_die": 1, "pages_per_block": 64, "page_size": "16KiB"}
+    device = {**shape, "blocks_per_plane": blocks, "slice": "all"}
+    generator = {"pattern": "sequential", "unit": unit, "span": "device"}
+    document: dict[str, Any] = {
+        "device": device,
+        "workload": {"generator": generator},
+        "host": {"loop": "closed"},
+        "run": {"in_use": share, "precondition": "fill"},
+        "ftl": [{"name": "page"}],
+    }
+    fitted = {**document}
+    one_line.fit(fitted)
+    requests = fitted["workload"]["generator"]["span"] // unit
+    fk.check_study(document | {"workload": {"generator": generator | {"requests": requests}}})
+
+
+def test_a_size_in_use_is_the_same_bytes_whatever_the_spare(call: Call) -> None:
+    device = ("--device", "slc-small", "--set", "device.blocks_per_plane=128", "--requests", 2000, "--ftl", "page")
+    found = []
+    for spare in ("0.1", "0.2"):
+        shown = call(
+            "compare", "randwrite", *device, "--in-use", "60MB", "--set", f"device.spare={spare}", "--json", "-"
+        )
+        document = json.loads(shown.stdout)
+        found.append(document["study"]["run"]["in_use"] * document["device"]["logical_bytes"])
+    assert found == pytest.approx([60e6, 60e6])
+    curve = call(
+        "curve", "spare", "randwrite", *device, "--in-use", "60MB", "--spares", "0.1,0.2", "--daily-writes", "1GB"
+    )
+    assert "they shrink" not in curve.stderr
+    assert re.search(r"life \(1(\.00)? GB", curve.stdout)
+    error = call("compare", "randwrite", *device, "--in-use", "200MB", exits=2).stderr
+    assert "--in-use 200MB: the drive has " in error
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "is_told"),
+    [
+        ("randwrite", ("--span", "16m"), True),
+        ("randwrite", ("--span", "16m", "--in-use", "50%"), False),
+        ("randwrite", (), False),
+        ("randwrite", ("--span", "16m", "--precondition", "none"), False),
+        ("fin1", ("--addresses", "dense", "--precondition", "fill"), True),
+    ],
+    ids=str,
+)
+def test_the_header_says_that_all_is_in_use_where_the_workload_spans_less(
+    workload: str, options: tuple[str, ...], *, is_told: bool, call: Call
+) -> None:
+    shown = " ".join(call("compare", workload, *QUICK, *options).stdout.split())
+    assert ("all of the capacity in use (no --in-use given)" in shown) == is_told
+
+
+@pytest.mark.parametrize("unit", ["KB", "Kb", "kb", "mb", "Mb", "mB", "gb", "Gb", "gB", "tb", "pb"])
+def test_units_are_one_grammar_wherever_a_size_is_given(unit: str, call: Call, tmp_path: Path) -> None:
+    """What may be a power of 1024 or of 1000 is refused with both, in options, files and Python."""
+    letter = unit[0].upper()
+    readings = f"did you mean 32{letter}iB or 32{'k' if letter == 'K' else letter}B"
+    text = f"32{unit}"
+    for line in (
+        ("advise", "zipf", "--trials", "1", "--requests", "100", "--ram", text),
+        ("compare", "zipf", "--capacity", text),
+        ("compare", "zipf", "--span", text),
+        ("compare", "zipf", "--in-use", text),
+        ("compare", "zipf", "--daily-writes", text),
+        ("compare", "zipf", "--ftl", f"dftl:cmt={text}"),
+    ):
+        assert readings in " ".join(call(*line, exits=2).stderr.split()), line
+    (tmp_path / "s.toml").write_text(
+        f'[device]\ncapacity = "{text}"\n[workload]\npreset = "fin1"\n[[ftl]]\nname = "page"\n'
+    )
+    assert readings in " ".join(call("run", "s.toml", exits=2).stderr.split())
+    with pytest.raises(UserError, match=readings):
+        fk.check_study(study.build("fin1", "page", None, {"capacity": text}))
 
 
 def test_span_of_the_device_works_in_files_and_reproductions(tmp_path: Path) -> None:

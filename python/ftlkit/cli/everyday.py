@@ -28,7 +28,7 @@ _LARGE = {"--requests", "--skip", "--operations", "--interval", "--after"}
 """Counts that are usually thousands."""
 
 _REPEATED = {"--set", "--vary", "--where"}
-"""Options of which each occurrence counts."""
+"""Options that may be repeated."""
 
 _ALIKE_FLAGS = 0.8
 """The same of options: `--read-share` is no `--write-share`."""

@@ -158,8 +158,10 @@ def preparation(document: Document) -> str:
 
 def _all_in_use(document: Document, mode: str) -> str:
     """That more than the workload's addresses holds data, since no share was given."""
-    device = device_of(document)
+    device, chosen = device_of(document), document.get("precondition_chosen")
     spanned = document["workload"]["span_bytes"] / (device.get("slice_bytes") or device["logical_bytes"])
+    if document["study"].get("workload", {}).get("addresses") == "dense" and chosen and chosen.get("live_pages"):
+        spanned = (chosen.get("touched_pages") or 0) / (chosen.get("live_pages") or 1)
     is_full = mode in ("fill", "steady") and spanned < 1 - _SAME_SIZE
     return ", all of the capacity in use (no --in-use given)" if is_full else ""
 
