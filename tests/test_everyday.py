@@ -256,7 +256,7 @@ def drawn_shares() -> list[tuple[str | float, int, int]]:
     units_of_requests = [512, 3000, 4096, 8192, 20_000, 65_536]
     return [
         (
-            rng.choice([f"{rng.randint(300, 900) / 10}%", round(rng.uniform(0.3, 0.9), rng.randint(1, 4))]),
+            f"{rng.randint(300, 900) / 10}%" if rng.random() < 0.5 else round(rng.uniform(0.3, 0.9), rng.randint(1, 4)),
             rng.choice(units_of_requests),
             rng.randint(60, 200),
         )

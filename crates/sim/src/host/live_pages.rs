@@ -150,10 +150,10 @@ pub(crate) fn share_in_use(in_use: InUse, device: &Device) -> Result<f64, SimErr
 /// Pages of a share. Bytes in use may end within a page, which counts where the workload has them.
 fn pages_in_use(share: f64, capacity: u32, touched: u64) -> u32 {
     let pages = share * f64::from(capacity);
-    let whole = (pages + 1e-3).floor().max(1.0);
+    let whole = (pages + 1e-3).floor().max(1.0) as u32;
     // No size in bytes is nearer to whole pages.
-    let begun = (pages - 1e-6).ceil();
-    if touched as f64 == begun { begun.max(whole) as u32 } else { whole as u32 }
+    let begun = (pages - 1e-6).ceil() as u32;
+    if touched == u64::from(begun) { begun.max(whole) } else { whole }
 }
 
 /// The pages that a workload reads or writes, ascending, as they lie on the device.

@@ -109,7 +109,8 @@ mod tests {
             "bit_errors = \"none\"",
         ] {
             for preset in presets() {
-                let document = Document::parse(&format!("preset = \"{}\"\n{key}", preset.name)).expect("TOML");
+                let keys = format!("preset = \"{}\"\n{key}", preset.name);
+                let document = Document::parse(&keys).expect("TOML");
                 let text: DeviceText = serde_json::from_value(document.value()).expect("keys");
                 let refused = Draft::of(&text).err().map(|error| error.to_string());
                 assert_eq!(refused, None, "{} with {key}", preset.name);
