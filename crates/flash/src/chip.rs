@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::device::{Flash, Operations, Page, PageCopy, ProgramOrder, Scan};
 use crate::pslc::PslcBlocks;
 use crate::{
-    Blank, CellMode, Exposure, FaultableStore, FlashError, Geometry, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt, Store,
-    Tag, Violation,
+    Blank, CellMode, Exposure, FaultableStore, FlashError, Geometry, Lpn, MediaEvent, Pbn, Ppn, Role, Rule, Spoilt,
+    Store, Tag, Violation,
 };
 
 /// What becomes of an erase past a block's endurance.
@@ -291,6 +291,23 @@ impl<S: Store> Flash for Chip<S> {
             self.done.programs += copied as u64;
         }
         copied
+    }
+
+    fn program_run(&mut self, pages: &[Ppn], logical: &[Lpn]) -> usize {
+        let mut done = 0;
+        for (&ppn, &lpn) in pages.iter().zip(logical) {
+            let (pbn, offset) = self.geometry.split(ppn);
+            let Some(block) = self.blocks.get_mut(pbn.index()) else { break };
+            let is_legal =
+                may_program(self.order, &self.store, block.next_page, offset, ppn) && !self.pslc.lacks(pbn, offset);
+            if !is_legal || !self.store.program_number(ppn.index(), lpn.get()) {
+                break;
+            }
+            block.next_page = block.next_page.max(offset + 1);
+            done += 1;
+        }
+        self.done.programs += done as u64;
+        done
     }
 
     #[inline]

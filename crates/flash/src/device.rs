@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellMode, Exposure, FlashError, Geometry, Pbn, Ppn, Tag};
+use crate::{CellMode, Exposure, FlashError, Geometry, Lpn, Pbn, Ppn, Tag};
 
 /// In which order the pages of a block may be programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,6 +67,12 @@ pub trait Flash {
     /// in their logical numbers. Stops at a gap, and before a page that would fail or be refused.
     /// Returns how many were copied: 0 where tags hold more than the number.
     fn copy_run(&mut self, _copies: &[PageCopy], _to: Pbn, _logical: &mut [u32]) -> usize {
+        0
+    }
+    /// Programs erased pages one after the other, each with a logical number and nothing else in its
+    /// tag. Stops before a page that would fail or be refused. Returns how many were programmed: 0
+    /// where tags hold more than the number.
+    fn program_run(&mut self, _pages: &[Ppn], _logical: &[Lpn]) -> usize {
         0
     }
     /// Erases a block.

@@ -142,12 +142,27 @@ impl PackedNumbers {
         self.set_window(byte, self.window(byte) | stored << before);
     }
 
-    /// Puts numbers to neighbouring empty indices. Each byte is written once, since a window that
-    /// overlaps the last one written would make the processor wait.
-    pub fn put_run(&mut self, first: usize, numbers: &[u32]) {
-        if numbers.iter().any(|&number| u64::from(number) + 1 >= self.mask) {
-            return (first..).zip(numbers).for_each(|(index, &number)| self.put(index, number));
+    /// Copies numbers to neighbouring empty indices from `to` on, and fills them in. Stops at the
+    /// first index without a number, or with one that lies apart; returns how many were copied.
+    #[inline]
+    pub fn copy(&mut self, from: impl Iterator<Item = usize>, to: usize, numbers: &mut [u32]) -> usize {
+        let mut copied = 0;
+        for (number, index) in numbers.iter_mut().zip(from) {
+            let (byte, before) = self.place(index);
+            let stored = self.window(byte) >> before & self.mask;
+            if stored == 0 || stored == self.mask {
+                break;
+            }
+            (*number, copied) = (stored as u32 - 1, copied + 1);
         }
+        self.put_run(to, &numbers[..copied]);
+        copied
+    }
+
+    /// Puts numbers that do not lie apart to neighbouring empty indices. Each byte is written once,
+    /// since a window that overlaps the last one written would make the processor wait.
+    fn put_run(&mut self, first: usize, numbers: &[u32]) {
+        debug_assert!(numbers.iter().all(|&number| u64::from(number) + 1 < self.mask), "a number lies apart");
         let (mut byte, mut filled) = self.place(first);
         let mut bits = u64::from(self.bytes[byte]);
         for &number in numbers {
@@ -243,16 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn numbers_put_in_a_run_are_those_put_one_by_one() {
-        for (width, first) in (1..=32).flat_map(|width| (0..9).map(move |first| (width, first))) {
+    fn numbers_copied_in_a_run_are_those_put_one_by_one() {
+        for (width, gap) in (1..=32).flat_map(|width| (0..9).map(move |gap| (width, gap))) {
             let bound = u32::MAX >> (32 - width);
-            let mut single = PackedNumbers::none(67, bound);
-            (0..first).for_each(|index| single.put(index, bound - 1));
+            let mut single = PackedNumbers::none(140, bound);
+            let numbers: Vec<_> = (0..60_u32).map(|i| i.wrapping_mul(2_654_435_761) % bound).collect();
+            (0..).zip(&numbers).for_each(|(index, &number)| single.put(index, number));
             let mut run = single.clone();
-            let numbers: Vec<_> = (0..50 + first as u32).map(|i| i.wrapping_mul(2_654_435_761) % bound).collect();
-            (first..).zip(&numbers).for_each(|(index, &number)| single.put(index, number));
-            run.put_run(first, &numbers);
-            assert!(run.iter().eq(single.iter()), "{width} bits from {first} on");
+            let mut copied = [0; 61];
+            let count = run.copy((0..60).rev().chain([139]), 60 + gap, &mut copied);
+            let is_inside = |number: &&u32| u64::from(**number) + 1 < single.mask;
+            let expected: Vec<_> = numbers.iter().rev().take_while(is_inside).copied().collect();
+            assert_eq!(&copied[..count], expected, "{width} bits");
+            (60 + gap..).zip(expected).for_each(|(index, number)| single.put(index, number));
+            assert!(run.iter().eq(single.iter()), "{width} bits to {gap} behind them");
         }
     }
 

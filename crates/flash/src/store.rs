@@ -59,6 +59,13 @@ pub trait Store {
         0
     }
 
+    /// Stores a logical number as all that the tag of an erased page says. Tells whether it did: not
+    /// in a store that keeps more than numbers.
+    #[inline]
+    fn program_number(&mut self, _page: usize, _logical: u32) -> bool {
+        false
+    }
+
     /// Clears the pages of a block.
     fn erase(&mut self, pages: Range<usize>);
 
@@ -175,17 +182,17 @@ impl Store for Lean {
     }
 
     #[inline]
+    fn program_number(&mut self, page: usize, logical: u32) -> bool {
+        self.logical.put(page, logical);
+        true
+    }
+
+    #[inline]
     fn copy_run(&mut self, copies: &[PageCopy], to: usize, logical: &mut [u32]) -> usize {
         if !self.hints.is_empty() {
             return 0;
         }
-        let mut copied = 0;
-        for (slot, copy) in logical.iter_mut().zip(copies) {
-            let Some(number) = self.logical.get(copy.from.index()) else { break };
-            (*slot, copied) = (number, copied + 1);
-        }
-        self.logical.put_run(to, &logical[..copied]);
-        copied
+        self.logical.copy(copies.iter().map(|copy| copy.from.index()), to, logical)
     }
 
     #[inline]

@@ -91,6 +91,11 @@ impl LinkedLists {
     #[inline]
     pub fn push_back(&mut self, chain: u32, node: u32) {
         debug_assert!(self.chain_of(node).is_none(), "node {node} is in a list already");
+        self.link_back(chain, node);
+    }
+
+    #[inline]
+    fn link_back(&mut self, chain: u32, node: u32) {
         let (front, back) = self.ends[chain as usize];
         self.links[node as usize] = Links { previous: back, next: NONE, chain };
         if back == NONE {
@@ -118,7 +123,14 @@ impl LinkedLists {
     /// Takes a node out of its list.
     #[inline]
     pub fn remove(&mut self, node: u32) {
-        let Links { previous, next, chain } = std::mem::replace(&mut self.links[node as usize], LOOSE);
+        self.unlink(node);
+        self.links[node as usize] = LOOSE;
+    }
+
+    /// Takes a node out from between its neighbours, and leaves its own links as they were.
+    #[inline]
+    fn unlink(&mut self, node: u32) {
+        let Links { previous, next, chain } = self.links[node as usize];
         debug_assert!(chain != NONE, "node {node} is in no list");
         if previous == NONE {
             self.ends[chain as usize].0 = next;
@@ -135,8 +147,8 @@ impl LinkedLists {
     /// Moves a node to the end of a list.
     #[inline]
     pub fn move_back(&mut self, chain: u32, node: u32) {
-        self.remove(node);
-        self.push_back(chain, node);
+        self.unlink(node);
+        self.link_back(chain, node);
     }
 }
 

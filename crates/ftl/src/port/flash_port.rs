@@ -507,7 +507,7 @@ impl<D: Device> FlashPort<D> {
             self.trace(task, address);
         }
         self.tally.add(task.cause, op, 1);
-        self.hash = hash_event(self.hash, &task, address);
+        self.hash = hash_event(self.hash, op, task.cause, address);
         if self.bit_errors.is_some() {
             self.decay(task, address);
         }
@@ -558,7 +558,7 @@ impl<D: Device> FlashPort<D> {
 
 /// The event hash after an operation on the page, or the block of an erase, with this number.
 #[inline]
-fn hash_event(before: u64, task: &Task, address: u32) -> u64 {
-    let event = u64::from(address) | (task.op as u64) << 32 | (task.cause as u64) << 34;
+fn hash_event(before: u64, op: FlashOp, cause: Cause, address: u32) -> u64 {
+    let event = u64::from(address) | (op as u64) << 32 | (cause as u64) << 34;
     (before.rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -29,9 +29,8 @@ pub use crate::engines::page_map::space::{COLLECTED, HOST};
 /// Pages that are moved in one run at most: as many requests for memory as a processor's first
 /// cache takes without dropping what it will need soon.
 const RUN: usize = 64;
-/// Pages of a run between the copy of a page and its announcements: memory has arrived by the next.
-const ANNOUNCED: [(usize, PrefetchStage); 3] =
-    [(0, PrefetchStage::Far), (8, PrefetchStage::Near), (16, PrefetchStage::Next)];
+/// How the pages of a run are announced, all of them before the next stage.
+const ANNOUNCED: [PrefetchStage; 3] = [PrefetchStage::Far, PrefetchStage::Near, PrefetchStage::Next];
 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
@@ -409,19 +408,16 @@ pub trait PageMapped {
             *copy = PageCopy { from, offset };
         }
         let mut lpns = [Lpn::new(0); RUN];
-        let (done, copied) = flash.copy_pages(&copies[..pages.len()], (to, None), |copy, page| {
-            let at = (copy.offset - first) as usize;
-            lpns[at] = Lpn::new(page.logical);
-            for (before, stage) in ANNOUNCED {
-                if let Some(earlier) = at.checked_sub(before) {
-                    self.prefetch_move(lpns[earlier], stage);
-                }
+        let mut slots = lpns.iter_mut();
+        let (done, copied) = flash.copy_pages(&copies[..pages.len()], (to, None), |_, page| {
+            if let Some(lpn) = slots.next() {
+                *lpn = Lpn::new(page.logical);
             }
             Label::new(page.logical, role)
         });
         let lpns = &lpns[..done];
-        for (before, stage) in ANNOUNCED {
-            lpns[done.saturating_sub(before)..].iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
+        for stage in ANNOUNCED {
+            lpns.iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
         }
         self.space().take_run(die, stream, done as u32);
         self.space().count_moved(lpns);

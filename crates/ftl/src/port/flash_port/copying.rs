@@ -3,9 +3,10 @@
 //! Where the pages go is known before the first of them is read. So what is the same for all of
 //! them is found out once: block, die and mode of the target, and those of a source as long as the
 //! pages come from one block. A chip whose tags are logical numbers alone copies a run of pages at
-//! once, and the port only accounts for them.
+//! once, and the port only accounts for them. It programs a run of pages that the host writes one by
+//! one at once, too.
 
-use flash::{Flash, Page, PageCopy, Pbn, Ppn};
+use flash::{Flash, Lpn, Page, PageCopy, Pbn, Ppn};
 
 use super::{FlashPort, hash_event};
 use crate::port::cause::Cause;
@@ -76,6 +77,34 @@ impl<D: Device> FlashPort<D> {
         (done, Ok(()))
     }
 
+    /// Whether what is done to pages concerns each of them alone.
+    #[inline]
+    fn watches_pages(&self) -> bool {
+        let is_watched = self.exposed.is_some() || self.retyped.is_some() || self.bit_errors.is_some();
+        is_watched || self.device.timing().is_traced()
+    }
+
+    /// Programs pages without content and hint, each for a logical page and as data, one after the
+    /// other. Returns how many were programmed before the first that has to be programmed alone,
+    /// or fails.
+    pub fn program_run(&mut self, pages: &[Ppn], lpns: &[Lpn]) -> usize {
+        if self.watches_pages() || !self.padding.is_empty() || !self.completion.rests.is_empty() {
+            return 0;
+        }
+        let done = self.device.chip_mut().program_run(pages, lpns);
+        let mut hash = self.hash;
+        for &ppn in &pages[..done] {
+            let (pbn, page) = self.geometry.split(ppn);
+            let task = self.task(FlashOp::Program, (pbn, page), false);
+            self.cursor = self.device.timing_mut().perform(task, self.cursor);
+            hash = hash_event(hash, FlashOp::Program, self.cause, ppn.get());
+        }
+        self.hash = hash;
+        self.seq += done as u64;
+        self.tally.add(self.cause, FlashOp::Program, done as u64);
+        done
+    }
+
     /// Copies pages in runs, while the chip can and no observer needs single pages.
     #[inline]
     fn copy_runs(
@@ -84,9 +113,9 @@ impl<D: Device> FlashPort<D> {
         target: &BlockTask,
         label: &mut impl FnMut(&PageCopy, &Page<D::Data>) -> Label,
     ) -> usize {
-        let is_watched = self.exposed.is_some() || self.retyped.is_some() || self.bit_errors.is_some();
+        let is_watched = self.watches_pages();
         let mut done = 0;
-        while !is_watched && !self.device.timing().is_traced() && done < pages.len() {
+        while !is_watched && done < pages.len() {
             let mut logical = [0; RUN];
             let copied = self.device.chip_mut().copy_run(&pages[done..], target.task.pbn, &mut logical);
             if copied == 0 {
@@ -108,6 +137,7 @@ impl<D: Device> FlashPort<D> {
     fn account_copies(&mut self, run: &[PageCopy], target: &BlockTask) {
         let pages_per_block = self.geometry().pages_per_block();
         let (mut source, mut hash) = (self.spot(FlashOp::Read, target.task.pbn), self.hash);
+        let (read_by, programmed_by) = (self.cause, target.task.cause);
         for &PageCopy { from, offset } in run {
             if from.get().wrapping_sub(source.first) >= pages_per_block {
                 source = self.spot(FlashOp::Read, self.geometry().block_of(from));
@@ -116,12 +146,13 @@ impl<D: Device> FlashPort<D> {
             let program = Task { page: offset, ..target.task };
             let read_at = self.device.timing_mut().perform(read, self.cursor);
             self.cursor = self.device.timing_mut().perform(program, read_at);
-            hash = hash_event(hash_event(hash, &read, from.get()), &program, target.first + offset);
+            hash = hash_event(hash, FlashOp::Read, read_by, from.get());
+            hash = hash_event(hash, FlashOp::Program, programmed_by, target.first + offset);
         }
         self.hash = hash;
         self.seq += run.len() as u64;
-        self.tally.add(source.task.cause, FlashOp::Read, run.len() as u64);
-        self.tally.add(target.task.cause, FlashOp::Program, run.len() as u64);
+        self.tally.add(read_by, FlashOp::Read, run.len() as u64);
+        self.tally.add(programmed_by, FlashOp::Program, run.len() as u64);
     }
 
     #[expect(clippy::inline_always, reason = "one more call for every page that is copied")]
