@@ -7,11 +7,11 @@
 //!
 //! Each call of the host passes here once. A mapping knows neither of the two in front of it.
 
-use flash::Pbn;
+use flash::{Lpn, Pbn};
 use host::FileEvent;
 
 use crate::api::layout::Layout;
-use crate::api::mapping::{FutureRequest, Mapping, WearQuery};
+use crate::api::mapping::{FutureRequest, Mapping, WearQuery, one_by_one};
 use crate::api::report::{Buffered, ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::RelocateOutcome;
@@ -19,7 +19,7 @@ use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, FtlError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Nanos;
-use crate::prefetch::PrefetchStage;
+use crate::prefetch::{PrefetchStage, announce};
 use crate::refresh::refresh;
 use crate::wear::levelling::{Backend, WearLevelling};
 use crate::write_buffer::policy::{BufferPolicy, BufferRoom};
@@ -86,6 +86,18 @@ impl<D: Device> Drive<D> {
             }
         }
         self.refresh(flash)
+    }
+
+    /// Writes pages one by one; see [`Mapping::write_each`].
+    pub fn write_each(&mut self, flash: &mut FlashPort<D>, lpns: &[Lpn]) -> (usize, Result<(), FtlError>) {
+        if self.write_buffer.is_none() && self.wear.is_none() && flash.bit_errors().is_none() {
+            return self.mapping.write_each(flash, lpns);
+        }
+        one_by_one(lpns, |at| {
+            announce(lpns, at, |&lpn, stage| self.prefetch(flash, &Request::new(lpn, 1), stage));
+            flash.begin(Nanos::ZERO);
+            self.write(flash, &Request::new(lpns[at], 1), &[D::Data::default()])
+        })
     }
 
     /// Forgets pages: they read as never written. Lasts from the next flush on.

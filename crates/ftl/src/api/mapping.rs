@@ -16,7 +16,7 @@ use crate::port::device::Device;
 use crate::port::error::{BrokenInvariant, ConfigError, FtlError, RecoverError};
 use crate::port::flash_port::FlashPort;
 use crate::port::timing::Nanos;
-use crate::prefetch::PrefetchStage;
+use crate::prefetch::{PrefetchStage, announce};
 
 /// A question to a wear policy, with the facts about all blocks.
 pub type WearQuery<'a> = &'a mut dyn FnMut(&mut dyn WearPolicy, &dyn BlockFacts);
@@ -176,6 +176,16 @@ pub trait Mapping<D: Device>: Send {
     /// Writes pages. Acknowledged writes are durable unless the scheme buffers data and says so.
     fn write(&mut self, flash: &mut FlashPort<D>, request: &Request, data: &[D::Data]) -> Result<(), FtlError>;
 
+    /// Writes pages one by one, each as a request of its own without content and hint that begins
+    /// at time zero: for a shell without a clock. Returns how many were written, and how it ended.
+    fn write_each(&mut self, flash: &mut FlashPort<D>, lpns: &[Lpn]) -> (usize, Result<(), FtlError>) {
+        one_by_one(lpns, |at| {
+            announce(lpns, at, |&lpn, stage| self.prefetch(flash, &Request::new(lpn, 1), stage));
+            flash.begin(Nanos::ZERO);
+            self.write(flash, &Request::new(lpns[at], 1), &[D::Data::default()])
+        })
+    }
+
     /// Forgets pages: they read as never written. Lasts from the next flush on.
     fn trim(&mut self, flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError>;
 
@@ -285,6 +295,17 @@ pub trait Mapping<D: Device>: Send {
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
+}
+
+/// Writes pages one by one, up to the first error; returns how many were written, and how it ended.
+#[inline]
+pub(crate) fn one_by_one(
+    lpns: &[Lpn],
+    write: impl FnMut(usize) -> Result<(), FtlError>,
+) -> (usize, Result<(), FtlError>) {
+    let mut done = 0;
+    let result = (0..lpns.len()).map(write).try_for_each(|written| written.map(|()| done += 1));
+    (done, result)
 }
 
 /// A read, write or trim that will come.

@@ -245,6 +245,10 @@ impl StreamPolicy for Streams {
         self.stored_hint(request).map_or(HOST, usize::from)
     }
 
+    fn common_stream(&self) -> Option<Stream> {
+        Some(HOST)
+    }
+
     #[inline]
     fn stored_hint(&self, request: &Request) -> Option<u8> {
         match self {

@@ -32,19 +32,20 @@
 //! to; for that, take *workload*, or run the workload longer.
 
 use flash::Lpn;
+use ftl::prefetch::announce;
 use ftl::{Cause, Device, FlashOp};
 use random::SeededRng;
 use trace::HostOp;
 
 use crate::control::Reporter;
-use crate::error::{Halt, Stage};
+use crate::error::{Fault, Halt, Stage};
 use crate::host::experiment::Experiment;
 use crate::host::live_pages::LivePages;
 use crate::host::server::{Host, ReadChecker};
 use crate::paging::Extent;
 use crate::result::PreconditionFacts;
 use crate::setup::values::Precondition;
-use crate::workload::stream::{ANNOUNCED, Ahead, Requests};
+use crate::workload::stream::{Ahead, Requests};
 
 /// Share of the physical pages that a window programs at least.
 const WINDOW: f64 = 0.5;
@@ -129,16 +130,12 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         let (begun, filled) = (self.programs(), self.written);
         let mut window = Window { programs: begun, written: filled };
         let mut before: Option<f64> = None;
-        let mut stride = [Extent { lpn: Lpn::new(0), pages: 1 }; STRIDE];
+        let mut stride = [Lpn::new(0); STRIDE];
         loop {
-            for extent in &mut stride {
-                let index = random.below(self.live.count().into()) as u32;
-                *extent = Extent { lpn: self.live.page(index), pages: 1 };
+            for lpn in &mut stride {
+                *lpn = self.live.page(random.below(self.live.count().into()) as u32);
             }
-            for at in 0..STRIDE {
-                self.prefetch(&stride, at);
-                self.write(stride[at])?;
-            }
+            self.write_each(&stride)?;
             let now = Window { programs: self.programs(), written: self.written };
             self.reporter.report(filled + (now.programs - begun).max(now.written - filled))?;
             let is_whole = (now.programs - window.programs) as f64 >= WINDOW * physical
@@ -172,20 +169,29 @@ impl<D: Device, W: ReadChecker<D::Data>> Preparation<'_, D, W> {
         Ok(self.programs() as f64 / self.written.max(1) as f64)
     }
 
-    /// Announces overwrites as `Ahead` (`stream.rs`) announces requests.
-    fn prefetch(&self, stride: &[Extent], at: usize) {
-        for (ahead, stage) in ANNOUNCED {
-            if let Some(&extent) = stride.get(at + ahead) {
-                self.host.prefetch_extent(extent, stage);
-            }
+    /// Writes single pages, one after the other.
+    fn write_each(&mut self, lpns: &[Lpn]) -> Result<(), Halt> {
+        let extent = |&lpn: &Lpn| Extent { lpn, pages: 1 };
+        if self.time_passes || W::WATCHES {
+            return (0..lpns.len()).try_for_each(|at| {
+                announce(lpns, at, |lpn, stage| self.host.prefetch_extent(extent(lpn), stage));
+                self.write(extent(&lpns[at]))
+            });
         }
+        let (written, result) = self.host.write_each(Cause::Precondition, lpns);
+        self.written += written as u64;
+        self.check(result)
     }
 
     fn write(&mut self, extent: Extent) -> Result<(), Halt> {
-        self.host
-            .write_with_cause(Cause::Precondition, extent)
-            .map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
-        self.written += u64::from(extent.pages);
+        let result = self.host.write_with_cause(Cause::Precondition, extent);
+        self.written += if result.is_ok() { u64::from(extent.pages) } else { 0 };
+        self.check(result)
+    }
+
+    /// Ends the preparation at a fault, or where the translation layer has asked of time.
+    fn check(&self, result: Result<(), Fault>) -> Result<(), Halt> {
+        result.map_err(|fault| Halt::Fault(Stage::Precondition(self.written), fault))?;
         match self.host.flash().asked_of_time() {
             Some(what) if !self.time_passes => Err(Halt::AskedOfTime(what)),
             _ => Ok(()),

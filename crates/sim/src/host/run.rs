@@ -61,6 +61,7 @@ use crate::{EventTiming, SimError};
 mod bit_errors;
 mod clock;
 mod facts;
+mod pages;
 mod totals;
 mod waiting;
 
@@ -238,20 +239,24 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
             }
             self.host.set_future(&all_calls(workload.open(self.experiment.pager())?)?);
         }
-        let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
         let mut progress = Progress { before: self.before(), number: 0, reporter };
         if let Some(log) = &mut self.log {
             log.begin(&progress.before.tally);
         }
         self.sampler = self.new_sampler(&progress.before);
         let mut end = None;
-        while end.is_none()
-            && let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))?
-        {
-            end = match self.threads {
-                None => self.send(request, &mut progress)?,
-                Some(_) => self.send_in_threads(request, &mut progress)?,
-            };
+        if self.sends_pages() {
+            end = self.send_pages(&mut workload.open(self.experiment.pager())?, &mut progress)?;
+        } else {
+            let mut requests = Ahead::of(workload.open(self.experiment.pager())?);
+            while end.is_none()
+                && let Some(request) = requests.next(|request, stage| self.host.prefetch(request, stage))?
+            {
+                end = match self.threads {
+                    None => self.send(request, &mut progress)?,
+                    Some(_) => self.send_in_threads(request, &mut progress)?,
+                };
+            }
         }
         if end.is_none() {
             end = self.send_waiting(Nanos(u64::MAX), &mut progress)?;
@@ -272,21 +277,17 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     #[inline]
     fn send(&mut self, request: &HostRequest, progress: &mut Progress<'_>) -> Result<Option<EndOfLife>, Halt> {
         progress.number += 1;
+        match self.issue(request, progress.number) {
+            Ok(()) => self.on_issued(progress).map(|()| None),
+            Err(fault) => self.on_refused(request, progress, fault).map(Some),
+        }
+    }
+
+    /// A request has been issued: what is due after it.
+    #[inline]
+    fn on_issued(&mut self, progress: &mut Progress<'_>) -> Result<(), Halt> {
         let &mut Progress { number, reporter, ref mut before } = progress;
         let skip = self.experiment.asked.skip;
-        if let Err(fault) = self.issue(request, number) {
-            self.check_not_asked()?;
-            if !fault.is_end_of_life() {
-                return Err(Halt::Fault(Stage::Request(number), fault));
-            }
-            self.host.mark_uncertain(request);
-            self.finish_outstanding()?;
-            let snapshot = self.snapshot((number - 1).saturating_sub(skip), before);
-            self.sampler.take_last(&self.metrics, snapshot);
-            let scale = self.experiment.device.as_whole().scale;
-            let host_written_bytes = (self.metrics.totals.bytes_written as f64 * scale).round() as u64;
-            return Ok(Some(EndOfLife { request: number, host_written_bytes, message: fault.to_string() }));
-        }
         let measured = number.checked_sub(skip);
         if measured == Some(0) {
             *before = self.begin_measuring();
@@ -310,7 +311,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         if number % REPORT_EVERY == 0 {
             reporter.report(number)?;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Lets time pass until a request begins, and issues it.

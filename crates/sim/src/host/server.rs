@@ -19,6 +19,9 @@ use crate::paging::{Extent, HostRequest};
 
 /// Who knows what pages should hold.
 pub(crate) trait ReadChecker<D> {
+    /// Whether it watches anything.
+    const WATCHES: bool = true;
+
     /// What to write into a page.
     fn stamp(&mut self, lpn: Lpn) -> D;
     /// Compares what was read with what was last written.
@@ -33,6 +36,8 @@ pub(crate) trait ReadChecker<D> {
 pub(crate) struct NoCheck;
 
 impl<D: Default> ReadChecker<D> for NoCheck {
+    const WATCHES: bool = false;
+
     #[inline]
     fn stamp(&mut self, _lpn: Lpn) -> D {
         D::default()
@@ -156,6 +161,14 @@ impl<D: Device, W: ReadChecker<D::Data>> Host<D, W> {
         }
         flash.hand_over(bytes_of(HostOp::Read));
         Ok(flash.end())
+    }
+
+    /// Writes pages one by one under a cause, each as a request of its own without content, while
+    /// there is no clock or it stands still; returns how many were written, and how it ended.
+    pub(crate) fn write_each(&mut self, cause: Cause, lpns: &[Lpn]) -> (usize, Result<(), Fault>) {
+        let Self { flash, server } = self;
+        let (written, result) = flash.with_cause(cause, |flash| server.ftl.write_each(flash, lpns));
+        (written, result.map_err(Fault::from))
     }
 
     /// A read or write of these pages has ended, so long after it began.

@@ -20,30 +20,28 @@ const LONGEST_NS: u64 = 1 << 62;
 const DIGITS: u8 = 3;
 
 /// Response times of one class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// From the first response on: it takes 400 kB.
+    histogram: Option<Histogram<u64>>,
     sum_ns: u128,
     max_ns: u64,
 }
 
-impl Default for Latency {
-    fn default() -> Self {
-        Self::new()
-    }
+fn empty_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid")
 }
 
 impl Latency {
     /// No responses yet.
     pub fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid");
-        Self { histogram, sum_ns: 0, max_ns: 0 }
+        Self::default()
     }
 
     /// Counts a response.
     #[inline]
     pub fn record(&mut self, response_ns: u64) {
-        self.histogram.saturating_record(response_ns);
+        self.histogram.get_or_insert_with(empty_histogram).saturating_record(response_ns);
         self.sum_ns += u128::from(response_ns);
         self.max_ns = self.max_ns.max(response_ns);
     }
@@ -51,17 +49,23 @@ impl Latency {
     /// Both classes as one.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let mut both = self.clone();
-        both.histogram.add(&other.histogram).expect("equal bounds");
+        if let Some(others) = &other.histogram {
+            both.histogram.get_or_insert_with(empty_histogram).add(others).expect("equal bounds");
+        }
         both.sum_ns += other.sum_ns;
         both.max_ns = both.max_ns.max(other.max_ns);
         both
     }
 
+    fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, Histogram::len)
+    }
+
     /// Mean, percentiles and maximum; none but the count of an empty class.
     pub fn responses(&self) -> Responses {
-        let count = self.histogram.len();
+        let count = self.count();
         let known = count > 0;
-        let quantile = |q| known.then(|| self.histogram.value_at_quantile(q).min(self.max_ns));
+        let quantile = |q| self.histogram.as_ref().map(|responses| responses.value_at_quantile(q).min(self.max_ns));
         Responses {
             mean: known.then(|| self.sum_ns as f64 / count as f64),
             p50: quantile(0.5),
@@ -78,12 +82,12 @@ impl Latency {
     /// points: even steps up to 97.5 %, then steps that shrink with what is left, so that the tail
     /// keeps its shape on a logarithmic axis.
     pub(crate) fn cdf(&self) -> Vec<(u64, f64)> {
-        let (count, mut seen, mut next) = (self.histogram.len() as f64, 0, 0.0);
+        let (count, mut seen, mut next) = (self.count(), 0, 0.0);
         let mut points = Vec::new();
-        for bucket in self.histogram.iter_recorded() {
+        for bucket in self.histogram.iter().flat_map(Histogram::iter_recorded) {
             seen += bucket.count_since_last_iteration();
-            let share = seen as f64 / count;
-            if share >= next || seen == self.histogram.len() {
+            let share = seen as f64 / count as f64;
+            if share >= next || seen == count {
                 points.push((bucket.value_iterated_to().min(self.max_ns), share));
                 next = share + 0.005_f64.min((1.0 - share) * 0.2);
             }
@@ -110,21 +114,22 @@ pub(crate) struct RequestTotals {
 
 impl RequestTotals {
     #[inline]
-    pub(crate) fn add(&mut self, request: &HostRequest) {
-        self.requests[request.op as usize] += 1;
-        let pages = request.pages();
+    pub(crate) fn add(&mut self, request: &HostRequest, count: u64) {
+        self.requests[request.op as usize] += count;
+        let (pages, bytes) = (count * request.pages(), count * u64::from(request.bytes));
         match request.op {
             HostOp::Read => self.pages_read += pages,
             HostOp::Write => {
                 self.pages_written += pages;
-                self.bytes_written += u64::from(request.bytes);
-                self.pages_completed += u64::from(request.partial_first) + u64::from(request.partial_last);
+                self.bytes_written += bytes;
+                let partial = u64::from(request.partial_first) + u64::from(request.partial_last);
+                self.pages_completed += count * partial;
             }
             HostOp::Trim => self.pages_trimmed += pages,
             HostOp::Flush => return,
         }
         if request.op != HostOp::Trim {
-            self.bytes += u64::from(request.bytes);
+            self.bytes += bytes;
         }
     }
 }
@@ -160,7 +165,13 @@ impl Metrics {
     /// A request begins.
     #[inline]
     pub(crate) fn begin(&mut self, request: &HostRequest, begin: Nanos) {
-        self.totals.add(request);
+        self.begin_alike(request, 1, begin);
+    }
+
+    /// This many requests of the same kind and size begin.
+    #[inline]
+    pub(crate) fn begin_alike(&mut self, request: &HostRequest, count: u64, begin: Nanos) {
+        self.totals.add(request, count);
         self.begin.get_or_insert(begin);
     }
 
@@ -192,7 +203,7 @@ impl Metrics {
     }
 
     fn timed(&self) -> u64 {
-        self.reads.histogram.len() + self.writes.histogram.len()
+        self.reads.count() + self.writes.count()
     }
 }
 
@@ -279,6 +290,11 @@ impl Sampler {
         };
         sampler.schedule();
         sampler
+    }
+
+    /// Requests after which the interval in hand ends.
+    pub(crate) fn due(&self) -> u64 {
+        self.due
     }
 
     /// Whether this many requests end an interval; if so, the next one begins.

@@ -32,9 +32,12 @@ impl PageSpan {
         if length == 0 {
             return Self::none(page_bytes);
         }
-        let (first, last) = (offset / page_bytes, (offset + length - 1) / page_bytes);
+        let first = offset / page_bytes;
+        let head = offset - first * page_bytes;
+        // A division takes as long as ten sums.
+        let last = if length <= page_bytes - head { first } else { (offset + length - 1) / page_bytes };
         let tail = offset + length - last * page_bytes;
-        Self { first, end: last + 1, head: offset % page_bytes, tail, page_bytes }
+        Self { first, end: last + 1, head, tail, page_bytes }
     }
 
     /// The pages that a range of bytes covers whole.

@@ -164,6 +164,18 @@ impl Pager {
         Ok(())
     }
 
+    /// Where a record lies that touches one page. Fails as [`split`](Self::split) does.
+    #[inline]
+    pub(crate) fn page_of(&self, record: &Record) -> Result<Lpn, SimError> {
+        let (page, capacity) = (record.offset / self.page_bytes, u64::from(self.logical_pages));
+        let placed = match &self.placement {
+            Placement::Direct => page,
+            Placement::Wrapped => page % capacity,
+            Placement::Dense(touched) => touched.numbers.get(&page).map_or(capacity, |&number| number.into()),
+        };
+        if placed < capacity { Ok(Lpn::new(placed as u32)) } else { Err(changed()) }
+    }
+
     fn place_dense(&self, touched: &FirstTouch, span: PageSpan, extents: &mut Vec<Extent>) -> Result<(), SimError> {
         for page in span.first..span.end {
             let number =
@@ -283,6 +295,22 @@ mod tests {
         assert_eq!(split(&wrapped, HostOp::Read, 99 * 4096, 8192).0, [(99, 1), (0, 1)]);
         assert_eq!(split(&wrapped, HostOp::Read, 1003 * 4096, 8192).0, [(3, 2)]);
         assert!(wrapped.split(&record(HostOp::Read, 0, 101 * 4096), &mut HostRequest::new()).is_err());
+    }
+
+    #[test]
+    fn a_page_alone_lies_where_its_record_is_split_to() {
+        let mut touched = FirstTouch::default();
+        for page in [7, 3, 205] {
+            touched.touch(span_of(&record(HostOp::Write, page * 4096, 4096), 4096), Limit::of(None)).expect("few");
+        }
+        for placement in [Placement::Direct, Placement::Wrapped, Placement::Dense(Arc::new(touched))] {
+            let pager = Pager::new(4096, 100, placement);
+            for page in [3, 7, 99, 100, 205] {
+                let (record, mut request) = (record(HostOp::Write, page * 4096, 4096), HostRequest::new());
+                let split = pager.split(&record, &mut request).map(|()| request.extents[0].lpn);
+                assert_eq!(pager.page_of(&record).ok(), split.ok(), "page {page}, {:?}", pager.placement);
+            }
+        }
     }
 
     #[test]

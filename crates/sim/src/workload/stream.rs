@@ -12,6 +12,7 @@
 
 use std::path::PathBuf;
 
+use flash::Lpn;
 use ftl::{FutureRequest, PrefetchStage};
 use trace::generate::{self, Arrivals, Generator, GeneratorSpec, Pattern};
 use trace::units::several;
@@ -339,6 +340,25 @@ impl Requests {
         self.pager.split(record, into)?;
         Ok(true)
     }
+
+    /// Adds the pages of the next requests, at most this many, of a workload whose requests write
+    /// one page each.
+    pub(crate) fn next_pages(&mut self, most: usize, into: &mut Vec<Lpn>) -> Result<(), SimError> {
+        let Self { stream, pager } = self;
+        let mut add = |record: &Record| pager.page_of(record).map(|lpn| into.push(lpn));
+        if let Records::Kept(packed) = &mut stream.records {
+            for _ in 0..most {
+                let Some(record) = packed.next_in_place() else { break };
+                add(record)?;
+            }
+            return Ok(());
+        }
+        for _ in 0..most {
+            let Some(record) = stream.next()? else { break };
+            add(record)?;
+        }
+        Ok(())
+    }
 }
 
 /// Records of a workload, with arrivals as the study wants them.
@@ -398,7 +418,10 @@ impl Stream {
             Records::Generated(generator) => generator.next(),
         };
         let Some(record) = next else { return Ok(None) };
-        *current = adjustment.of(record)?;
+        *current = record;
+        if adjustment.is_any || current.time_ns >= LATEST_NS {
+            *current = adjustment.of(record)?;
+        }
         Ok(Some(current))
     }
 }
@@ -414,12 +437,8 @@ struct Adjustment {
 impl Adjustment {
     const NONE: Self = Self { speedup: 1.0, shift_bytes: 0, is_any: false };
 
-    #[inline]
+    #[cold]
     fn of(&self, record: Record) -> Result<Record, SimError> {
-        if self.is_any || record.time_ns >= LATEST_NS { self.adjusted(record) } else { Ok(record) }
-    }
-
-    fn adjusted(&self, record: Record) -> Result<Record, SimError> {
         let arrival = record.time_ns as f64 / self.speedup;
         if arrival >= LATEST_NS as f64 {
             return Err(SimError::study(format!(
@@ -444,9 +463,9 @@ impl Adjustment {
 
 /// Requests read ahead: enough for a miss to memory to be over, few enough that the lines stay in
 /// the first-level cache.
-pub(crate) const AHEAD: usize = 16;
+const AHEAD: usize = 16;
 /// When a request is announced, in requests before its beginning.
-pub(crate) const ANNOUNCED: [(usize, PrefetchStage); 3] =
+const ANNOUNCED: [(usize, PrefetchStage); 3] =
     [(AHEAD, PrefetchStage::Far), (8, PrefetchStage::Near), (3, PrefetchStage::Next)];
 
 /// Requests read some time before they begin, so that a translation layer can ask for the memory

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use roaring::RoaringTreemap;
-use trace::{HostOp, Record};
+use trace::{Hint, HostOp, Record};
 
 use crate::SimError;
 use crate::memory::Limit;
@@ -28,6 +28,8 @@ pub(crate) struct Survey {
     pub(crate) highest: Option<(u64, Record)>,
     /// Pages of the longest request.
     pub(crate) longest_pages: u64,
+    /// Whether each request writes one whole page, and says nothing of it.
+    pub(crate) writes_pages_alone: bool,
     /// The dense numbering, where asked for.
     pub(crate) touched: Option<Arc<FirstTouch>>,
     /// Reads of pages that the workload has not written before, where asked for.
@@ -99,6 +101,8 @@ pub(crate) struct Surveyor {
     longest_pages: u64,
     writes: u64,
     partial_writes: u64,
+    /// Requests with a hint.
+    hinted: u64,
     trims: u64,
     shrunk_trims: u64,
 }
@@ -120,6 +124,7 @@ impl Surveyor {
             longest_pages: 0,
             writes: 0,
             partial_writes: 0,
+            hinted: 0,
             trims: 0,
             shrunk_trims: 0,
         }
@@ -139,13 +144,13 @@ impl Surveyor {
         let span = span_of(record, self.page_bytes);
         self.facts.requests += 1;
         self.facts.duration_ns = record.time_ns;
+        self.hinted += u64::from(record.hint != Hint::NONE);
         if let Some(written) = &mut self.written {
             written.add(record, self.page_bytes);
         }
         if let Some(suspicions) = &mut self.suspicions {
             suspicions.add(record);
         }
-        let torn = !(record.offset.is_multiple_of(self.page_bytes) && record.end().is_multiple_of(self.page_bytes));
         if matches!(record.op, HostOp::Read | HostOp::Write) {
             self.facts.bytes += u64::from(record.length);
             if let Some(live) = &mut self.live {
@@ -158,12 +163,13 @@ impl Surveyor {
                 self.facts.pages_written += span.pages();
                 self.facts.bytes_written += u64::from(record.length);
                 self.writes += 1;
-                self.partial_writes += u64::from(torn);
+                self.partial_writes += u64::from(span.is_first_partial() || span.is_last_partial());
             }
             HostOp::Trim => {
                 self.facts.pages_trimmed += span.pages();
                 self.trims += 1;
-                self.shrunk_trims += u64::from(torn);
+                let is_whole = |byte: u64| byte.is_multiple_of(self.page_bytes);
+                self.shrunk_trims += u64::from(!(is_whole(record.offset) && is_whole(record.end())));
             }
             HostOp::Flush => return Ok(()),
         }
@@ -193,11 +199,14 @@ impl Surveyor {
         let (unwritten, read_or_written) =
             self.written.map(|written| (written.found, (written.pages | written.read).into())).unzip();
         let live = self.live.or(read_or_written);
+        let WorkloadFacts { requests, pages_written, .. } = self.facts;
+        let are_single = self.longest_pages == 1 && [self.writes, pages_written] == [requests; 2];
         Survey {
             facts: self.facts,
             span_pages,
             highest: self.highest,
             longest_pages: self.longest_pages,
+            writes_pages_alone: self.partial_writes + self.hinted == 0 && are_single,
             touched: self.touched.map(Arc::new),
             unwritten,
             live,
@@ -264,4 +273,35 @@ pub(crate) fn choose(
             touched_pages: None,
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_pages_written_one_by_one_without_hints_are_written_alone() {
+        let limit = Limit::of(None);
+        let is_alone = |op: HostOp, offset: u64, length: u32, stream: u8| {
+            let mut surveyor = Surveyor::new(4096, false, Precondition::None, limit);
+            let plain = Record { op: HostOp::Write, length: 4096, ..Record::BLANK };
+            for record in [plain, Record { op, offset, length, hint: Hint::of_stream(stream), ..plain }] {
+                surveyor.add(&record).expect("a survey");
+            }
+            surveyor.finish("", "", Vec::new(), 0).writes_pages_alone
+        };
+        assert!(is_alone(HostOp::Write, 8192, 4096, 0));
+        for (op, offset, length, stream) in [
+            (HostOp::Read, 8192, 4096, 0),
+            (HostOp::Trim, 8192, 4096, 0),
+            (HostOp::Flush, 0, 0, 0),
+            (HostOp::Write, 8192, 2048, 0),
+            (HostOp::Write, 1024, 4096, 0),
+            (HostOp::Write, 8192, 8192, 0),
+            (HostOp::Write, 8192, 0, 0),
+            (HostOp::Write, 8192, 4096, 1),
+        ] {
+            assert!(!is_alone(op, offset, length, stream), "{op:?} of {length} bytes at {offset}, stream {stream}");
+        }
+    }
 }

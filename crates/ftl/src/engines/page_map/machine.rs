@@ -40,18 +40,18 @@ use crate::recovery::trims::Trims;
 
 /// A scheme whose map lies in RAM.
 pub struct PageMap<S: PageMapScheme> {
-    map: PackedNumbers,
-    trims: Trims,
-    space: PageSpace,
-    blocks: BlockManager,
-    policy: S::Policy,
-    classes: Option<Box<Classes>>,
+    pub(super) map: PackedNumbers,
+    pub(super) trims: Trims,
+    pub(super) space: PageSpace,
+    pub(super) blocks: BlockManager,
+    pub(super) policy: S::Policy,
+    pub(super) classes: Option<Box<Classes>>,
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
     gc_idle: usize,
     moving: Vec<Ppn>,
     /// The stream to which the pages of the block go that is being collected, or was last.
     moving_to: Stream,
-    cache: Option<Box<PslcCache>>,
+    pub(super) cache: Option<Box<PslcCache>>,
 }
 
 impl<S: PageMapScheme> Scheme for PageMap<S> {
@@ -144,6 +144,10 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
         })?;
         self.check_classes()?;
         self.repair_after_write(flash)
+    }
+
+    fn write_each(&mut self, flash: &mut FlashPort<D>, lpns: &[Lpn]) -> (usize, Result<(), FtlError>) {
+        self.write_in_runs(flash, lpns)
     }
 
     fn trim(&mut self, _flash: &mut FlashPort<D>, request: &Request) -> Result<(), FtlError> {
@@ -247,7 +251,7 @@ impl<S: PageMapScheme, D: Device> Mapping<D> for PageMap<S> {
 impl<S: PageMapScheme> PageMap<S> {
     /// Where a logical page lies.
     #[inline]
-    fn at(&self, lpn: Lpn) -> Option<Ppn> {
+    pub(super) fn at(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.get(lpn.index()).map(Ppn::new)
     }
 
@@ -261,7 +265,7 @@ impl<S: PageMapScheme> PageMap<S> {
     }
 
     #[inline]
-    fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
+    pub(super) fn remap(&mut self, lpn: Lpn, to: Option<Ppn>) {
         debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
         debug_assert!(to.is_none() || to != self.at(lpn), "{lpn} is mapped to {to:?}, where it lies already");
         match self.map.replace(lpn.index(), to.map(Ppn::get)).map(Ppn::new) {

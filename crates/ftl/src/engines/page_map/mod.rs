@@ -14,3 +14,4 @@ pub mod placement;
 pub mod policy;
 pub mod pslc;
 pub mod space;
+mod write_runs;

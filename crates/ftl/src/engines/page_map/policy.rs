@@ -99,6 +99,11 @@ pub trait StreamPolicy {
     /// The stream of a page that the host writes with a request.
     fn write_stream(&mut self, request: &Request, lpn: Lpn) -> Stream;
 
+    /// The stream of each page that the host writes without a hint, where it is one for all.
+    fn common_stream(&self) -> Option<Stream> {
+        None
+    }
+
     /// What is kept of a request's hint in the tags of its pages, from 1 on, or 0 for nothing;
     /// every copy keeps it. None leaves it to the wear policy what tags keep.
     #[inline]

@@ -3,12 +3,13 @@
 use flash::{Flash, Pbn};
 use ftl::{FlashOp, RamStructure, Spares, Tally};
 
-use super::{Before, Run};
+use super::{Before, Progress, Run};
 use crate::EventTiming;
+use crate::error::{Fault, Halt, Stage};
 use crate::host::run_device::RunDevice;
 use crate::host::server::ReadChecker;
-use crate::paging::MappedPages;
-use crate::result::{FootprintFacts, SpareFacts, StreamFacts};
+use crate::paging::{HostRequest, MappedPages};
+use crate::result::{EndOfLife, FootprintFacts, SpareFacts, StreamFacts};
 
 impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
     pub(super) fn spares(&self) -> SpareFacts {
@@ -56,5 +57,27 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
         let reads = self.metrics.totals.pages_read + self.metrics.totals.pages_completed;
         let empty = self.held.as_ref().map_or(0, MappedPages::empty_reads);
         (reads > 0).then(|| empty as f64 / reads as f64)
+    }
+
+    /// The request issued last was refused: the device has worn out, or something is wrong.
+    #[cold]
+    pub(super) fn on_refused(
+        &mut self,
+        request: &HostRequest,
+        progress: &Progress<'_>,
+        fault: Fault,
+    ) -> Result<EndOfLife, Halt> {
+        let Progress { number, before, .. } = progress;
+        self.check_not_asked()?;
+        if !fault.is_end_of_life() {
+            return Err(Halt::Fault(Stage::Request(*number), fault));
+        }
+        self.host.mark_uncertain(request);
+        self.finish_outstanding()?;
+        let snapshot = self.snapshot((number - 1).saturating_sub(self.experiment.asked.skip), before);
+        self.sampler.take_last(&self.metrics, snapshot);
+        let scale = self.experiment.device.as_whole().scale;
+        let host_written_bytes = (self.metrics.totals.bytes_written as f64 * scale).round() as u64;
+        Ok(EndOfLife { request: *number, host_written_bytes, message: fault.to_string() })
     }
 }

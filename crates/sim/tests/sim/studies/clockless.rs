@@ -109,6 +109,9 @@ fn draw(rng: &mut SeededRng, mapping: &str) -> String {
     let sizes =
         one_of(rng, &["\"4KiB\"", "\"6KiB\"", "{ uniform = { min = \"1KiB\", max = \"24KiB\", step = \"1KiB\" } }"]);
     let more = one_of(rng, &["", "trim_share = 0.05\n", "flush_every = 50\n", "stream = 2\n"]);
+    // Pages that are written one by one go to the translation layer in arrays.
+    let is_of_pages = rng.below(3) == 0;
+    let (unit, share, sizes, more) = if is_of_pages { (4, 1.0, "\"4KiB\"", "") } else { (1, share, sizes, more) };
     let host = if rng.below(4) == 0 {
         let gap = one_of(rng, &["20us", "2ms", "50ms"]);
         format!("arrivals = {{ poisson = {{ mean_gap = \"{gap}\" }} }}\n[host]\nloop = \"open\"\n")
@@ -118,7 +121,7 @@ fn draw(rng: &mut SeededRng, mapping: &str) -> String {
     let precondition = one_of(rng, &["auto", "none", "fill", "steady", "workload"]);
     let (skip, verify) = (if rng.below(3) == 0 { 100 } else { 0 }, rng.below(10) == 0);
     format!(
-        "seed = {}\n[device]\n{device}[workload.generator]\nrequests = {requests}\nspan = \"{span_kib}KiB\"\nunit = \"1KiB\"\n\
+        "seed = {}\n[device]\n{device}[workload.generator]\nrequests = {requests}\nspan = \"{span_kib}KiB\"\nunit = \"{unit}KiB\"\n\
          pattern = {pattern}\nwrite_share = {share}\nsizes = {sizes}\n{more}{host}[run]\nprecondition = \"{precondition}\"\n\
          skip = {skip}\nverify = {verify}\nsamples = 7\n#\n{}",
         rng.below(1000),

@@ -30,6 +30,7 @@ mod filling;
 mod hands;
 mod pinned;
 mod pslc;
+mod runs;
 mod soft;
 
 use std::collections::BTreeSet;
