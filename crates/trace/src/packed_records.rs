@@ -23,9 +23,23 @@ const OP: u8 = 0b11;
 const SAME_LENGTH: u8 = 0b100;
 const SAME_SOURCE: u8 = 0b1000;
 
-/// Bytes of the longest number. As many follow the last record, so that a number can be read as
-/// eight bytes wherever it ends.
+/// Bytes of the longest number.
 const NUMBER: usize = 8;
+/// Bytes that are looked at for each record, which follow the last one, too: head, widths, and two
+/// numbers that are read as eight bytes wherever they end.
+const WINDOW: usize = 2 + 0xf + NUMBER;
+/// What of eight bytes a number of each width is.
+const MASKS: [u64; 16] = {
+    let mut masks = [u64::MAX; 16];
+    let mut width = 0;
+    while width < NUMBER {
+        masks[width] = (1 << (8 * width)) - 1;
+        width += 1;
+    }
+    masks
+};
+/// Bytes of the longest record, and those of a number behind it.
+const MOST: usize = 2 + 5 * NUMBER;
 
 /// Takes records in, as long as they take no more than this many bytes.
 pub struct RecordPacker {
@@ -53,22 +67,27 @@ impl RecordPacker {
         let same_source = (record.device, record.hint) == (self.last.device, self.last.hint);
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         let (gap_width, distance_width) = (width(gap), width(distance));
-        self.bytes.extend([
-            record.op as u8 | flag(same_length, SAME_LENGTH) | flag(same_source, SAME_SOURCE),
-            gap_width as u8 | (distance_width as u8) << 4,
-        ]);
-        self.bytes.extend_from_slice(&gap.to_le_bytes()[..gap_width]);
-        self.bytes.extend_from_slice(&distance.to_le_bytes()[..distance_width]);
+        let mut packed = [0; MOST];
+        packed[0] = record.op as u8 | flag(same_length, SAME_LENGTH) | flag(same_source, SAME_SOURCE);
+        packed[1] = gap_width as u8 | (distance_width as u8) << 4;
+        let mut length = 2;
+        let mut put = |number: u64, width: usize| {
+            packed[length..length + NUMBER].copy_from_slice(&number.to_le_bytes());
+            length += width;
+        };
+        put(gap, gap_width);
+        put(distance, distance_width);
         if !same_length {
-            self.bytes.extend_from_slice(&record.length.to_le_bytes());
+            put(record.length.into(), 4);
         }
         if !same_source {
             let hint = record.hint;
-            self.bytes.extend_from_slice(&record.device.to_le_bytes());
-            self.bytes.extend([hint.stream(), hint.temperature(), hint.file_type(), 0]);
+            put(record.device.into(), 4);
+            put(u32::from_le_bytes([hint.stream(), hint.temperature(), hint.file_type(), 0]).into(), 4);
         }
+        self.bytes.extend_from_slice(&packed[..length]);
         self.last = *record;
-        if self.bytes.len() + NUMBER > self.most_bytes {
+        if self.bytes.len() + WINDOW > self.most_bytes {
             *self = Self { is_over: true, ..Self::new(0) };
         }
     }
@@ -79,7 +98,7 @@ impl RecordPacker {
             return None;
         }
         let length = self.bytes.len();
-        self.bytes.extend([0; NUMBER]);
+        self.bytes.extend([0; WINDOW]);
         self.bytes.shrink_to_fit();
         Some(PackedRecords { bytes: Arc::new(self.bytes), at: 0, length, last: Record::BLANK })
     }
@@ -102,31 +121,34 @@ impl PackedRecords {
         if self.at == self.length {
             return None;
         }
-        let (head, widths) = (self.number(1) as u8, self.number(1) as usize);
-        let gap = self.number(widths & 0xf);
-        let distance = self.number(widths >> 4);
+        let window: &[u8; WINDOW] = self.bytes[self.at..].first_chunk().expect("as many bytes follow each record");
+        let number = |from: usize, width: usize| {
+            let bytes = window[from..from + NUMBER].try_into().expect("a slice of eight bytes");
+            u64::from_le_bytes(bytes) & MASKS[width]
+        };
+        let (head, gap_width, distance_width) = (window[0], usize::from(window[1] & 0xf), usize::from(window[1] >> 4));
+        let (gap, distance) = (number(2, gap_width), number(2 + gap_width, distance_width));
+        self.at += 2 + gap_width + distance_width;
         let last = &mut self.last;
         last.time_ns = last.time_ns.wrapping_add(gap);
         last.op = HostOp::ALL[usize::from(head & OP)];
         last.offset = end(last).wrapping_add(unzigzag(distance));
         if head & SAME_LENGTH == 0 {
-            self.last.length = self.number(4) as u32;
+            self.last.length = self.next_u32();
         }
         if head & SAME_SOURCE == 0 {
-            self.last.device = self.number(4) as u32;
-            let [stream, temperature, file_type, _] = (self.number(4) as u32).to_le_bytes();
+            self.last.device = self.next_u32();
+            let [stream, temperature, file_type, _] = self.next_u32().to_le_bytes();
             self.last.hint = Hint::new(stream, temperature, file_type);
         }
         Some(&self.last)
     }
 
-    /// The number of this many bytes that comes next.
-    #[inline]
-    fn number(&mut self, width: usize) -> u64 {
-        let bytes = self.bytes[self.at..self.at + NUMBER].try_into().expect("a slice of eight bytes");
-        self.at += width;
-        let unused = 64 - 8 * width as u32;
-        u64::from_le_bytes(bytes) & u64::MAX.checked_shr(unused).unwrap_or(0)
+    /// The number of four bytes that comes next.
+    fn next_u32(&mut self) -> u32 {
+        let bytes = self.bytes[self.at..self.at + 4].try_into().expect("a slice of four bytes");
+        self.at += 4;
+        u32::from_le_bytes(bytes)
     }
 }
 
