@@ -632,7 +632,7 @@ def test_durable_stacks_hold_no_written_data_in_ram() -> None:
     assert not volatile("dftl:cmt=16KiB+dynamic")
     assert volatile("page+lru")
     allowed, refused = heads([], volatile, levelled=False)
-    assert set(refused) == {"bdb", "treeftl", "aps", "jtl"}
+    assert set(refused) == {"bdb", "treeftl", "aps", "jtl", "leaftl"}
     assert {head.tails for head in allowed} == {("",)}
 
 

@@ -77,7 +77,7 @@ PRICED_DEVICE: dict[str, object] = {
 
 # Mappings and buffers with far less RAM than their defaults, which hold all of the devices above.
 SCARCE = (
-    *(f"{name}:ram={ram}" for name in ("treeftl", "aps", "jtl") for ram in ("20KiB", "48KiB", "256KiB")),
+    *(f"{name}:ram={ram}" for name in ("treeftl", "aps", "jtl", "leaftl") for ram in ("20KiB", "48KiB", "256KiB")),
     *(f"{name}:cmt={cmt}" for name in ("dftl", "cdftl", "tpftl", "rftl", "bdb", "waftl") for cmt in ("1KiB", "8KiB")),
     *(f"dftl:cmt=2KiB:cmt_policy={policy}" for policy in ("lru", "clock", "fifo")),
     "waftl:cmt=2KiB:cache_reads=false",

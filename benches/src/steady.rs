@@ -112,6 +112,13 @@ pub const CASES: &[Case] = &[
         ZIPF,
         3_000_000,
     ),
+    page_mapped(
+        "leaftl, 32 GiB, 8 MiB buffer, zipf 0.99",
+        "name = \"leaftl\"",
+        "name = \"leaftl\"\nram = \"64KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
     log_buffer("fast, 4 GiB, 3 % log, zipf 0.99", "name = \"fast\""),
     log_buffer("bast, 4 GiB, 3 % log, zipf 0.99", "name = \"bast\""),
     log_buffer("faster, 4 GiB, 3 % log, zipf 0.99", "name = \"faster\""),

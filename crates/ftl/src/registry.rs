@@ -37,6 +37,7 @@ use crate::schemes::faster::Faster;
 use crate::schemes::jtl::Jtl;
 use crate::schemes::kast::Kast;
 use crate::schemes::last::Last;
+use crate::schemes::leaftl::Leaftl;
 use crate::schemes::page::{self, Page};
 use crate::schemes::rftl::Rftl;
 use crate::schemes::sast::Sast;
@@ -388,6 +389,7 @@ schemes![
     SharedRam<TreeCache>,
     SharedRam<Aps>,
     SharedRam<Jtl>,
+    Leaftl,
 ];
 
 /// The built-in wear policies, in the order in which tables show them.

@@ -137,6 +137,7 @@ TITLES = {
     "Shim 2010": (
         "H. Shim et al., An adaptive partitioning scheme for DRAM-based cache in solid state drives, MSST 2010"
     ),
+    "Sun 2023": "J. Sun et al., LeaFTL: A Learning-based Flash Translation Layer for Solid-State Drives, ASPLOS 2023",
     "Tavakkol 2018": (
         "A. Tavakkol et al., MQSim: A Framework for Enabling Realistic Studies of Modern Multi-Queue SSD "
         "Devices, FAST 2018"

@@ -39,6 +39,8 @@ COPIES, FAILED, IDLE, BACKGROUND = 4, 8, 16, 32
 NOTES: dict[str, str] = {
     "mapping_hits": "The map in RAM knows where the page lies",
     "mapping_misses": "The map in RAM does not know where the page lies",
+    "right_predictions": "The learned map predicts where the page lies",
+    "wrong_predictions": "The learned map predicts a neighbour, whose tag names the page",
     "dirty_evictions": "A changed entry leaves the map in RAM: its translation page is rewritten",
     "switch_merges": "A switch merge: a log block becomes a data block as it is",
     "partial_merges": "The log block is complete and becomes the data block",

@@ -213,6 +213,14 @@ _WORK = (
         compute=derived.operations("program"),
     ),
     Metric(
+        "wrong_prediction_share",
+        "share of page reads from flash for which a learned map named another page first",
+        *_SHARE,
+        "notes.right_predictions, notes.wrong_predictions",
+        LOWER,
+        compute=derived.wrong_prediction_share,
+    ),
+    Metric(
         "pslc_pages_written",
         "pages written to the pSLC cache",
         *_PAGES,

@@ -13,6 +13,7 @@ mod explained;
 mod exposed;
 mod faults;
 mod idle;
+mod leaftl;
 mod paced;
 mod policies;
 mod power_cuts;

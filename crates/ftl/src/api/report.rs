@@ -21,13 +21,23 @@ pub struct RamStructure {
     pub ram_bytes: u64,
     /// Size on flash, in bytes.
     pub flash_bytes: u64,
+    /// Whether its size depends on what has been written, and so is that of the moment.
+    #[serde(skip)]
+    pub varies: bool,
 }
 
 impl Footprint {
     /// Adds a structure.
     #[must_use]
     pub fn with(mut self, name: &'static str, ram_bytes: u64, flash_bytes: u64) -> Self {
-        self.structures.push(RamStructure { name, ram_bytes, flash_bytes });
+        self.structures.push(RamStructure { name, ram_bytes, flash_bytes, varies: false });
+        self
+    }
+
+    /// Adds a structure in RAM whose size depends on what has been written.
+    #[must_use]
+    pub fn with_varying(mut self, name: &'static str, ram_bytes: u64) -> Self {
+        self.structures.push(RamStructure { name, ram_bytes, flash_bytes: 0, varies: true });
         self
     }
 

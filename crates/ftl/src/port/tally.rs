@@ -62,6 +62,10 @@ listed! {
         Fold => "folds",
         /// A host write named a stream beyond those that are kept apart, and shared the last one.
         SharedStream => "shared_streams",
+        /// A page that the host read lay where a learned map predicted.
+        RightPrediction => "right_predictions",
+        /// A page that the host read lay near the predicted one, which was read first.
+        WrongPrediction => "wrong_predictions",
     }
 }
 

@@ -14,6 +14,7 @@ pub mod faster;
 pub mod jtl;
 pub mod kast;
 pub mod last;
+pub mod leaftl;
 pub mod page;
 pub mod rftl;
 pub mod sast;

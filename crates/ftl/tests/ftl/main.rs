@@ -12,6 +12,7 @@ mod hints;
 mod identities;
 mod kit;
 mod layering;
+mod leaftl;
 mod log_buffer;
 mod placement;
 mod refresh;

@@ -104,7 +104,7 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
             && (0..self.space.dies()).any(|die| self.can_lend(die))
     }
 
-    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+    fn owner_of<D: Device>(&self, _flash: &FlashPort<D>, ppn: Ppn) -> Option<Lpn> {
         let mapped = || (0..self.table.logical_pages()).map(Lpn::new).find(|&lpn| self.table.entry(lpn) == Some(ppn));
         self.foreign_pages.owner_of(ppn).or_else(mapped)
     }

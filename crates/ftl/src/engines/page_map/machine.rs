@@ -428,7 +428,7 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         self.space.destination(from, Cause::Collection, self.usual_destination(from))
     }
 
-    fn owner_of(&self, ppn: Ppn) -> Option<Lpn> {
+    fn owner_of<D: Device>(&self, _flash: &FlashPort<D>, ppn: Ppn) -> Option<Lpn> {
         self.map.iter().position(|entry| entry == Some(ppn.get())).map(Lpn::at)
     }
 

@@ -156,7 +156,7 @@ pub trait PageMapped {
 
     /// The LPN whose page this is, found in the map, for a page that cannot be read and so does not
     /// tell.
-    fn owner_of(&self, ppn: Ppn) -> Option<Lpn>;
+    fn owner_of<D: Device>(&self, flash: &FlashPort<D>, ppn: Ppn) -> Option<Lpn>;
 
     /// Announces a data page of a run, so that the scheme can ask for the memory of its entry.
     fn prefetch_move(&self, lpn: Lpn, stage: PrefetchStage);
@@ -480,7 +480,7 @@ pub trait PageMapped {
     #[cold]
     fn lose<D: Device>(&self, flash: &mut FlashPort<D>, ppn: Ppn) -> Lpn {
         flash.note(Note::LostPage);
-        self.owner_of(ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
+        self.owner_of(flash, ppn).unwrap_or_else(|| unreachable!("I2: {ppn} is valid, so a logical page maps to it"))
     }
 
     /// Moves a page off a die if it is a trim page; tells whether it was.

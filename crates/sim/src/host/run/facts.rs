@@ -29,7 +29,8 @@ impl<D: RunDevice, W: ReadChecker<D::Data>> Run<'_, D, W> {
         let all = self.experiment.device.buffered_units;
         if let Some(units) = self.host.flash().device().engine().map_or(all, EventTiming::most_buffered_units) {
             let ram_bytes = units * u64::from(self.chip().geometry().page_size_bytes());
-            footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0 });
+            let varies = false;
+            footprint.structures.push(RamStructure { name: "program buffer", ram_bytes, flash_bytes: 0, varies });
         }
         footprint.into()
     }

@@ -51,7 +51,7 @@ fn stacks() -> Vec<String> {
     let names = |kind| {
         ftl::registry::entries(kind).into_iter().map(move |entry| match (kind, entry.name) {
             (PartKind::Buffer, name) => format!("{name}:ram=64KiB"),
-            (_, name @ ("treeftl" | "aps" | "jtl")) => format!("{name}:ram=8KiB"),
+            (_, name @ ("treeftl" | "aps" | "jtl" | "leaftl")) => format!("{name}:ram=8KiB"),
             (_, name) => name.to_owned(),
         })
     };

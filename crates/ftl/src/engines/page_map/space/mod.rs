@@ -269,7 +269,7 @@ impl PageSpace {
     }
 
     /// Pages for which a die's open block of a stream has room.
-    pub(super) fn open_pages(&self, die: u32, stream: Stream) -> u32 {
+    pub fn open_pages(&self, die: u32, stream: Stream) -> u32 {
         let open = self.open[stream * self.order.len() + die as usize];
         debug_assert!(open.next <= open.end, "stream {stream} on die {die} goes on at {} of {}", open.next, open.end);
         open.end - open.next

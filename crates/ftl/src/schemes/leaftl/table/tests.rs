@@ -1,0 +1,155 @@
+use random::SeededRng;
+
+use super::*;
+
+const PAGES: u32 = 700;
+const PAGES_PER_BLOCK: u32 = 64;
+
+/// The map as a list of pages, beside which the table's bytes are read by their definition alone.
+struct PlainModel {
+    truth: Vec<Option<u32>>,
+    next_page: u32,
+}
+
+impl PlainModel {
+    /// ⌈K · x + I⌉, with the half float K from its sign-free bits.
+    fn line(bits: u16, intercept: u32, x: u32) -> u32 {
+        let (exponent, fraction) = (i32::from(bits >> 10), f64::from(bits & 0x3FF));
+        let slope = if bits == 0 { 0.0 } else { (1.0 + fraction / 1024.0) * 2.0_f64.powi(exponent - 15) };
+        intercept.wrapping_add((slope * f64::from(x)).ceil() as u32)
+    }
+
+    /// What eight bytes say of an offset, with the lists of members of a group.
+    fn says(segment: [u8; 8], lists: &[Vec<u8>], x: u8) -> Option<(u32, bool)> {
+        let (start, length) = (segment[0], segment[1]);
+        let bits = u16::from_le_bytes([segment[2], segment[3]]);
+        let intercept = u32::from_le_bytes([segment[4], segment[5], segment[6], segment[7]]);
+        let is_approximate = bits % 2 == 1;
+        let is_member = if is_approximate {
+            lists.iter().any(|list| list[0] == start && list.contains(&x))
+        } else {
+            let stride =
+                if length == 0 { 1 } else { (1..=255).find(|n| Self::line(bits, 0, *n) > 1).unwrap_or(256) - 1 };
+            x >= start && x - start <= length && u32::from(x - start) % stride == 0
+        };
+        is_member.then(|| (Self::line(bits, intercept, x.into()), is_approximate))
+    }
+
+    /// Every page: what the table finds is what its bytes say, and right within the bound.
+    fn compare(&self, table: &LearnedTable, error_bound: u32) -> u32 {
+        let mut off = 0;
+        for lpn in 0..PAGES {
+            let (group, x) = (&table.groups[(lpn / 256) as usize], (lpn % 256) as u8);
+            let all = group.bytes();
+            let said = all.iter().flatten().find_map(|&segment| Self::says(segment, group.lists(), x));
+            let found = table.find(Lpn::new(lpn)).map(|found| (found.page.get(), !found.is_accurate));
+            assert_eq!(found, said, "page {lpn}");
+            assert_eq!(found.is_some(), self.truth[lpn as usize].is_some(), "page {lpn}");
+            let (Some((page, is_approximate)), Some(truth)) = (found, self.truth[lpn as usize]) else { continue };
+            assert!(page.abs_diff(truth) <= if is_approximate { error_bound } else { 0 }, "{lpn}: {page} for {truth}");
+            off += u32::from(page != truth);
+        }
+        let bytes = |group: &Group| {
+            8 + group.bytes().iter().map(|level| 1 + 8 * level.len()).sum::<usize>()
+                + group.lists().iter().map(|list| list.len() + 1).sum::<usize>()
+        };
+        assert_eq!(table.ram_bytes(), table.groups.iter().map(bytes).sum::<usize>() as u64);
+        off
+    }
+
+    /// Pages are written one after the other.
+    fn write(&mut self, lpns: &[u32]) -> Vec<(Lpn, Ppn)> {
+        lpns.iter()
+            .map(|&lpn| {
+                self.next_page += 1;
+                self.truth[lpn as usize] = Some(self.next_page);
+                (Lpn::new(lpn), Ppn::new(self.next_page))
+            })
+            .collect()
+    }
+}
+
+/// What a request writes: a run, pages at a stride, or scattered ones; mostly in order.
+fn drawn(rng: &mut SeededRng) -> Vec<u32> {
+    let first = (rng.bits() % u64::from(PAGES)) as u32;
+    let (step, count) = (1 + rng.bits() as usize % 9, 1 + rng.bits() as usize % 60);
+    let mut lpns: Vec<u32> = match rng.bits() % 3 {
+        0 => (first..PAGES).take(count).collect(),
+        1 => (first..PAGES).step_by(step).take(count).collect(),
+        _ => (first..PAGES).filter(|_| rng.bits() % 3 > 0).take(count).collect(),
+    };
+    if rng.bits() % 8 == 0 {
+        lpns.reverse();
+    }
+    lpns
+}
+
+#[test]
+fn a_table_says_what_its_bytes_and_a_plain_map_say() {
+    for error_bound in [0, 1, 4, 16] {
+        let mut rng = SeededRng::new(u64::from(error_bound) + 3);
+        let mut table = LearnedTable::new(PAGES, PAGES_PER_BLOCK, error_bound);
+        let mut model = PlainModel { truth: vec![None; PAGES as usize], next_page: u32::MAX / 2 };
+        let (mut off, mut deepest) = (0, 0);
+        for request in 0..20_000 {
+            match rng.bits() % 400 {
+                0 => table.compact(),
+                1..=60 => drawn(&mut rng).into_iter().for_each(|lpn| {
+                    model.truth[lpn as usize] = None;
+                    table.forget(Lpn::new(lpn));
+                }),
+                61..=70 => {
+                    // What recovery finds: some of a block's pages are gone.
+                    let kept: Vec<_> =
+                        model.write(&drawn(&mut rng)).into_iter().filter(|_| rng.bits() % 4 > 0).collect();
+                    model.truth.iter_mut().for_each(|page| {
+                        *page =
+                            page.filter(|&page| page < model.next_page - 60 || kept.iter().any(|k| k.1.get() == page));
+                    });
+                    (0..PAGES)
+                        .filter(|&lpn| model.truth[lpn as usize].is_none())
+                        .for_each(|lpn| table.forget(Lpn::new(lpn)));
+                    table.learn_found(&kept);
+                }
+                _ => table.learn(&model.write(&drawn(&mut rng))),
+            }
+            off += model.compare(&table, error_bound);
+            deepest = deepest.max(table.groups.iter().map(|group| group.size().levels).max().unwrap_or(0));
+            assert_eq!(table.fault(), None, "request {request}, bound {error_bound}");
+        }
+        assert!(deepest > 3 && (off > 1000) == (error_bound > 0), "{deepest} levels, {off} predictions off");
+    }
+}
+
+#[test]
+fn a_sequential_group_takes_one_segment_and_a_compacted_one_what_its_newest_pages_take() {
+    let mut table = LearnedTable::new(512, 1024, 0);
+    let mut model = PlainModel { truth: vec![None; PAGES as usize], next_page: 0 };
+    table.learn(&model.write(&(0..512).collect::<Vec<_>>()));
+    assert_eq!((table.size().segments, table.ram_bytes()), (2, 2 * (8 + 8 + 1)));
+    // Two strides, then their gaps: the first two segments map nothing any more.
+    table.learn(&model.write(&(0..128).step_by(2).collect::<Vec<_>>()));
+    table.learn(&model.write(&(1..128).step_by(2).collect::<Vec<_>>()));
+    table.learn(&model.write(&(0..256).collect::<Vec<_>>()));
+    assert_eq!((table.size().segments, table.size().levels), (2, 2));
+    table.learn(&model.write(&[7]));
+    assert_eq!((table.size().segments, table.size().levels), (3, 3));
+    table.learn(&model.write(&(100..256).collect::<Vec<_>>()));
+    table.learn(&model.write(&(0..100).collect::<Vec<_>>()));
+    assert!(table.size().segments > 3, "the older ones lie below");
+    table.compact();
+    assert_eq!((table.size().segments, table.size().levels), (3, 2));
+}
+
+#[test]
+fn members_are_listed_once_and_a_group_without_any_takes_its_addresses_alone() {
+    let mut table = LearnedTable::new(256, 64, 4);
+    table.learn(&[(2, 1), (3, 2), (9, 3), (40, 4)].map(|(lpn, ppn)| (Lpn::new(lpn), Ppn::new(ppn))));
+    assert_eq!((table.size().approximate, table.size().buffer_bytes), (1, 5));
+    table.learn(&[(3, 11), (9, 12), (11, 13), (80, 14)].map(|(lpn, ppn)| (Lpn::new(lpn), Ppn::new(ppn))));
+    assert_eq!((table.size().approximate, table.size().buffer_bytes), (2, 8));
+    for lpn in [2, 3, 9, 11, 40, 80] {
+        table.forget(Lpn::new(lpn));
+    }
+    assert_eq!((table.size(), table.ram_bytes()), (GroupSize::default(), 8));
+}

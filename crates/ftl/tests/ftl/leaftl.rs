@@ -1,0 +1,208 @@
+//! leaftl by hand: what waits, what a wrong prediction costs, and what the map takes.
+
+use crate::kit::{NumberChip, empty, page};
+use flash::{Fault, FaultPlan, Faulty, Flash, Lpn};
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, Untimed, registry};
+use random::SeededRng;
+use testkit::TestFlash;
+
+const FLASH: TestFlash = TestFlash::new(64, 64);
+const LOGICAL_PAGES: u32 = 3000;
+
+struct Bench {
+    flash: FlashPort<AnyDevice>,
+    ftl: Drive<AnyDevice>,
+    expected: Vec<u32>,
+    next: u32,
+}
+
+impl Bench {
+    fn new(settings: &[(&str, &str)]) -> Self {
+        Self::failing(settings, FaultPlan::default())
+    }
+
+    fn failing(settings: &[(&str, &str)], faults: FaultPlan) -> Self {
+        let chip: NumberChip = FLASH.chip();
+        let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+        let ftl = registry::create(&Stack::with("leaftl", settings.iter().copied()), &layout).expect("accepted");
+        let flash = FlashPort::new(AnyDevice::new(Faulty::new(chip, faults), Untimed));
+        Self { flash, ftl, expected: vec![0; LOGICAL_PAGES as usize], next: 0 }
+    }
+
+    fn write(&mut self, lpns: impl IntoIterator<Item = u32>) {
+        for lpn in lpns {
+            self.next += 1;
+            self.expected[lpn as usize] = self.next;
+            let data = [page(self.next)];
+            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &data).expect("written");
+        }
+    }
+
+    fn flush(&mut self) {
+        self.ftl.flush(&mut self.flash).expect("flushed");
+        self.ftl.check(&self.flash).expect("the invariants hold");
+    }
+
+    fn trim(&mut self, lpn: u32, pages: u32) {
+        self.expected[lpn as usize..(lpn + pages) as usize].fill(0);
+        self.ftl.trim(&mut self.flash, &Request::new(Lpn::new(lpn), pages)).expect("trimmed");
+    }
+
+    /// Every page reads as it was written.
+    fn read_all(&mut self) {
+        for lpn in 0..LOGICAL_PAGES {
+            let mut out = empty(1);
+            self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+            assert_eq!(out[0].number() as u32, self.expected[lpn as usize], "page {lpn}");
+        }
+    }
+
+    fn count(&self, cause: Cause, op: FlashOp) -> u64 {
+        self.flash.tally().count(cause, op)
+    }
+
+    fn note(&self, note: Note) -> u64 {
+        self.flash.tally().note(note)
+    }
+
+    fn gauge(&self, name: &str) -> u64 {
+        self.ftl.gauges().iter().find(|gauge| gauge.name == name).expect("a gauge").value as u64
+    }
+
+    fn ram(&self, name: &str) -> u64 {
+        self.ftl.footprint().structures.iter().find(|structure| structure.name == name).expect("a structure").ram_bytes
+    }
+}
+
+/// Two of three pages, at no constant stride.
+fn scattered(seed: u64) -> impl Iterator<Item = u32> {
+    let mut rng = SeededRng::new(seed);
+    (0..LOGICAL_PAGES).filter(move |_| rng.bits() % 3 > 0)
+}
+
+#[test]
+fn a_wrong_prediction_costs_one_read_more_and_is_counted() {
+    for bound in ["0", "1", "4", "16"] {
+        let mut bench = Bench::new(&[("error_bound", bound)]);
+        bench.write(scattered(3));
+        bench.flush();
+        let pages = scattered(3).count() as u64;
+        assert_eq!(bench.count(Cause::Mapping, FlashOp::Read), 0, "nothing was overwritten");
+        bench.read_all();
+        let (right, wrong) = (bench.note(Note::RightPrediction), bench.note(Note::WrongPrediction));
+        assert_eq!((right + wrong, bench.count(Cause::Host, FlashOp::Read)), (pages, pages), "bound {bound}");
+        assert_eq!(bench.count(Cause::Mapping, FlashOp::Read), wrong, "bound {bound}");
+        assert!(if bound == "0" { wrong == 0 } else { wrong > pages / 20 && wrong < pages }, "{wrong} of {pages}");
+    }
+}
+
+#[test]
+fn an_overwritten_page_of_an_approximate_segment_is_found_by_a_tag() {
+    for (bound, reads) in [("0", 0..=0), ("4", 100..=2000)] {
+        let mut bench = Bench::new(&[("error_bound", bound)]);
+        bench.write(scattered(3));
+        bench.flush();
+        bench.write(scattered(3).take(2000));
+        bench.flush();
+        let found = bench.count(Cause::Mapping, FlashOp::Read);
+        assert!(reads.contains(&found), "bound {bound}: {found} reads");
+        bench.read_all();
+    }
+}
+
+#[test]
+fn pages_are_sorted_in_the_buffer_and_sorting_shortens_the_map() {
+    let mut lpns: Vec<_> = (0..512).collect();
+    let mut rng = SeededRng::new(5);
+    for at in (1..lpns.len()).rev() {
+        lpns.swap(at, (rng.bits() % (at as u64 + 1)) as usize);
+    }
+    let segments = ["true", "false"].map(|sort| {
+        let mut bench = Bench::new(&[("error_bound", "0"), ("sort", sort)]);
+        bench.write(lpns.iter().copied());
+        bench.flush();
+        bench.read_all();
+        bench.gauge("segments")
+    });
+    // Blocks of 64 pages end segments; at random hardly two pages in a row are in order.
+    assert_eq!(segments[0], 8);
+    assert!(segments[1] > 200, "{segments:?}");
+}
+
+#[test]
+fn ram_is_counted_as_the_map_grows_and_shrinks() {
+    let mut bench = Bench::new(&[("error_bound", "4"), ("ram", "64KiB"), ("run_pages", "64")]);
+    let groups = u64::from(LOGICAL_PAGES.div_ceil(256));
+    let empty = 8 * groups;
+    assert_eq!((bench.ram("learned segments"), bench.ram("group directory")), (0, empty));
+    bench.write(0..512);
+    bench.flush();
+    // A segment a block of 64 pages, in one level a group.
+    assert_eq!((bench.ram("learned segments"), bench.ram("group directory")), (8 * 8, empty + 2));
+    assert_eq!(bench.ram("conflict-resolution buffers"), 0);
+    bench.write(scattered(8).filter(|lpn| *lpn >= 512));
+    bench.flush();
+    let map = |bench: &Bench| {
+        bench.ram("learned segments") + bench.ram("conflict-resolution buffers") + bench.ram("group directory")
+    };
+    assert!(bench.ram("conflict-resolution buffers") > 1000);
+    assert_eq!(bench.gauge("map_bytes"), map(&bench));
+    bench.trim(0, LOGICAL_PAGES);
+    assert_eq!((bench.gauge("segments"), map(&bench)), (0, empty));
+    bench.read_all();
+    let pages = u64::from(bench.ftl.buffered().capacity_pages);
+    assert_eq!(bench.ram("write buffer"), pages * (u64::from(bench.flash.geometry().page_size_bytes()) + 8));
+}
+
+#[test]
+fn collections_sort_what_they_move_and_learn_it_again() {
+    let segments = ["true", "false"].map(|sort| {
+        let mut bench = Bench::new(&[("error_bound", "0"), ("sort", sort), ("ram", "32KiB")]);
+        bench.write(0..LOGICAL_PAGES);
+        let mut rng = SeededRng::new(11);
+        bench.write((0..40_000).map(|_| (rng.bits() % u64::from(LOGICAL_PAGES)) as u32));
+        bench.flush();
+        assert!(bench.note(Note::Collection) > 300);
+        bench.read_all();
+        bench.gauge("segments")
+    });
+    assert!(segments[0] * 10 < segments[1] * 9, "{segments:?}");
+}
+
+#[test]
+fn compaction_drops_what_is_superseded() {
+    let sizes = ["1000000", "500"].map(|every| {
+        let mut bench = Bench::new(&[("compact_every", every), ("ram", "32KiB"), ("error_bound", "1")]);
+        for seed in 0..8 {
+            bench.write(scattered(seed));
+        }
+        bench.flush();
+        bench.read_all();
+        (bench.gauge("segments"), bench.gauge("levels"))
+    });
+    assert!(sizes[1].0 < sizes[0].0 && 2 * sizes[1].1 < sizes[0].1, "{sizes:?}");
+}
+
+#[test]
+fn a_predicted_page_that_cannot_be_read_is_replaced_by_its_neighbour() {
+    let predicted = |faults: FaultPlan| {
+        let mut bench = Bench::failing(&[("error_bound", "4")], faults);
+        bench.write(scattered(3));
+        bench.flush();
+        let mut first_wrong = None;
+        for lpn in scattered(3) {
+            let (before, wrong) = (bench.flash.chip().operations(), bench.note(Note::WrongPrediction));
+            let mut out = empty(1);
+            bench.ftl.read(&mut bench.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
+            assert_eq!(out[0].number() as u32, bench.expected[lpn as usize], "page {lpn}");
+            if bench.note(Note::WrongPrediction) > wrong {
+                first_wrong = first_wrong.or(Some(before));
+            }
+        }
+        (first_wrong.expect("a wrong prediction"), bench.count(Cause::Mapping, FlashOp::Read))
+    };
+    let (at, reads) = predicted(FaultPlan::default());
+    let number = at.reads + at.programs + at.erases;
+    let (_, more) = predicted(FaultPlan { at: [(number, Fault::ReadFails)].into() });
+    assert_eq!(more, reads + 1);
+}
