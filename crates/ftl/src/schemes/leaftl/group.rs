@@ -19,20 +19,20 @@ use crate::schemes::leaftl::segment::Segment;
 
 /// What a group takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupSize {
+pub(super) struct GroupSize {
     /// Segments.
-    pub segments: u64,
+    pub(super) segments: u64,
     /// Approximate ones among them.
-    pub approximate: u64,
+    pub(super) approximate: u64,
     /// Bytes of the conflict-resolution buffer: one for each member, and one that ends each list.
-    pub buffer_bytes: u64,
+    pub(super) buffer_bytes: u64,
     /// Levels.
-    pub levels: u64,
+    pub(super) levels: u64,
 }
 
 /// The segments of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Group {
+pub(super) struct Group {
     /// From the newest on; each in the order of starts.
     levels: Vec<Vec<Segment>>,
     /// Members of each approximate segment, in order: no offset stands twice, so the first member
@@ -42,7 +42,7 @@ pub struct Group {
 
 impl Group {
     /// What it takes.
-    pub fn size(&self) -> GroupSize {
+    pub(super) fn size(&self) -> GroupSize {
         GroupSize {
             segments: self.levels.iter().map(|level| level.len() as u64).sum(),
             approximate: self.buffer.len() as u64,
@@ -53,7 +53,7 @@ impl Group {
 
     /// The segment that maps an offset, if one does.
     #[inline]
-    pub fn find(&self, offset: u8) -> Option<Segment> {
+    pub(super) fn find(&self, offset: u8) -> Option<Segment> {
         self.levels.iter().find_map(|level| {
             let after = level.partition_point(|segment| segment.start <= offset);
             let segment = level[..after].last()?;
@@ -82,7 +82,7 @@ impl Group {
     }
 
     /// Adds a segment that maps these offsets from now on.
-    pub fn insert(&mut self, segment: Segment, offsets: &[u8]) {
+    pub(super) fn insert(&mut self, segment: Segment, offsets: &[u8]) {
         debug_assert_eq!((offsets[0], offsets[offsets.len() - 1]), (segment.start, segment.end()));
         let taken: Offsets = offsets.iter().copied().collect();
         if segment.is_approximate() {
@@ -152,7 +152,7 @@ impl Group {
     }
 
     /// Maps an offset no longer.
-    pub fn remove(&mut self, offset: u8) {
+    pub(super) fn remove(&mut self, offset: u8) {
         let taken: Offsets = [offset].into_iter().collect();
         for level in 0..self.levels.len() {
             let after = self.levels[level].partition_point(|segment| segment.start <= offset);
@@ -175,7 +175,7 @@ impl Group {
 
     /// Takes from each segment the members that others above it map, drops those that map nothing
     /// then, and lifts each to the highest level at which no newer one overlaps it.
-    pub fn compact(&mut self) {
+    pub(super) fn compact(&mut self) {
         let mut covered = Offsets::default();
         let mut levels: Vec<Vec<Segment>> = Vec::new();
         for segment in std::mem::take(&mut self.levels).into_iter().flatten() {
@@ -194,7 +194,7 @@ impl Group {
     /// The levels as they lie in RAM: start, length, slope and intercept of each segment.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> Vec<Vec<[u8; 8]>> {
-        self.levels.iter().map(|level| level.iter().map(Segment::to_bytes).collect()).collect()
+        self.levels.iter().map(|level| level.iter().map(Segment::bytes).collect()).collect()
     }
 
     /// The lists of the buffer.
@@ -204,7 +204,7 @@ impl Group {
     }
 
     /// What is wrong with it, if anything is.
-    pub fn fault(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         let is_in_order = |level: &Vec<Segment>| level.windows(2).all(|pair| pair[0].end() < pair[1].start);
         if let Some(level) = self.levels.iter().find(|level| level.is_empty() || !is_in_order(level)) {
             return Some(format!("a level is empty or overlaps itself: {level:?}"));

@@ -1,6 +1,6 @@
 //! Collections of the learned map: what is moved is sorted and learned again.
 
-use flash::{Lpn, Pbn, Ppn, Role};
+use flash::{Flash, Lpn, Pbn, Ppn, Role};
 use host::Hint;
 
 use crate::blocks::manager::BlockManager;

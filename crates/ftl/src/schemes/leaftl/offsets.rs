@@ -2,24 +2,24 @@
 
 /// Offsets from 0 to 255, a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offsets([u64; 4]);
+pub(super) struct Offsets([u64; 4]);
 
 impl Offsets {
     /// Adds an offset.
     #[inline]
-    pub fn insert(&mut self, offset: u8) {
+    pub(super) fn insert(&mut self, offset: u8) {
         self.0[usize::from(offset >> 6)] |= 1 << (offset & 63);
     }
 
     /// Whether an offset is among them.
     #[inline]
-    pub fn contains(&self, offset: u8) -> bool {
+    pub(super) fn contains(&self, offset: u8) -> bool {
         self.0[usize::from(offset >> 6)] >> (offset & 63) & 1 == 1
     }
 
     /// Those that are in either set.
     #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
+    pub(super) fn union(&self, other: &Self) -> Self {
         Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 }

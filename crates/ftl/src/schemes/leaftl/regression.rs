@@ -13,24 +13,24 @@ use crate::schemes::leaftl::segment::{Segment, Slope};
 
 /// A page to be learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub(super) struct Point {
     /// Its logical page, as an offset in the group.
-    pub offset: u8,
+    pub(super) offset: u8,
     /// Its physical page.
-    pub page: u32,
+    pub(super) page: u32,
 }
 
 /// How far predictions may be off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ErrorBound {
+pub(super) struct ErrorBound {
     /// Pages, in one direction.
-    pub pages: u32,
+    pub(super) pages: u32,
     /// Whether a prediction may be behind the page alone, and not before it.
-    pub is_behind: bool,
+    pub(super) is_behind: bool,
 }
 
 /// The segment of the first of some points, as many as it can map, and how many these are.
-pub fn first_segment(points: &[Point], bound: ErrorBound) -> (Segment, usize) {
+pub(super) fn first_segment(points: &[Point], bound: ErrorBound) -> (Segment, usize) {
     debug_assert!(points.windows(2).all(|pair| pair[0].offset < pair[1].offset), "points are not in order");
     let (segment, exact) = accurate(points);
     match approximate(points, bound) {

@@ -11,7 +11,7 @@
 //! slope and offset passes the whole number that it stands for.
 
 /// Logical pages of a group, so that an offset takes a byte.
-pub const GROUP_PAGES: u32 = 256;
+pub(super) const GROUP_PAGES: u32 = 256;
 
 /// Bits of a half float behind its leading one, and the bias of its exponent.
 const FRACTION_BITS: u32 = 10;
@@ -19,11 +19,11 @@ const BIAS: u32 = 15;
 
 /// A half-precision slope, from 0 to just above 1, with the segment's kind in its last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slope(u16);
+pub(super) struct Slope(u16);
 
 impl Slope {
     /// That of a single page.
-    pub const FLAT: Self = Self(0);
+    pub(super) const FLAT: Self = Self(0);
 
     /// The steepest one that is worth trying, just above 1.
     const STEEPEST: u16 = (BIAS << FRACTION_BITS) as u16 | 1;
@@ -32,19 +32,19 @@ impl Slope {
     const FLATTEST: u16 = ((BIAS - 8) << FRACTION_BITS) as u16 | 1;
 
     /// The largest slope of an accurate segment that is not above `1 / stride`.
-    pub fn of_stride(stride: u8) -> Self {
+    pub(super) fn of_stride(stride: u8) -> Self {
         Self(half_below(1.0 / f64::from(stride)) & !1)
     }
 
     /// The nearest slopes of an approximate segment, one at or below a number and one above.
-    pub fn around(number: f64) -> [Self; 2] {
+    pub(super) fn around(number: f64) -> [Self; 2] {
         let below = half_below(number.clamp(1.0 / f64::from(GROUP_PAGES), 1.0));
         let below = if below & 1 == 1 { below } else { below - 1 };
         [below, below + 2].map(|bits| Self(bits.clamp(Self::FLATTEST, Self::STEEPEST)))
     }
 
     /// Whether it is that of an approximate segment.
-    pub fn is_approximate(self) -> bool {
+    pub(super) fn is_approximate(self) -> bool {
         self.0 & 1 == 1
     }
 
@@ -56,7 +56,7 @@ impl Slope {
 
     /// Pages by which it rises from the group's begin to an offset, rounded up.
     #[inline]
-    pub fn rise(self, offset: u8) -> u32 {
+    pub(super) fn rise(self, offset: u8) -> u32 {
         if self == Self::FLAT {
             return 0;
         }
@@ -86,72 +86,72 @@ fn half_below(number: f64) -> u16 {
 
 /// A learned segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub(super) struct Segment {
     /// Offset of its first member.
-    pub start: u8,
+    pub(super) start: u8,
     /// Offset of its last member, from the first.
-    pub length: u8,
+    pub(super) length: u8,
     /// Its slope, with its kind.
-    pub slope: Slope,
+    pub(super) slope: Slope,
     /// The page at offset 0 of the group, in arithmetic that wraps around.
-    pub intercept: u32,
+    pub(super) intercept: u32,
 }
 
 impl Segment {
     /// Bytes that it takes in RAM.
-    pub const BYTES: u64 = size_of::<Self>() as u64;
+    pub(super) const BYTES: u64 = size_of::<Self>() as u64;
 
     /// Offset of its last member.
     #[inline]
-    pub fn end(&self) -> u8 {
+    pub(super) fn end(&self) -> u8 {
         self.start + self.length
     }
 
     /// Whether its members are listed elsewhere, and its pages are predictions.
     #[inline]
-    pub fn is_approximate(&self) -> bool {
+    pub(super) fn is_approximate(&self) -> bool {
         self.slope.is_approximate()
     }
 
     /// Whether an offset lies between its first and last member.
     #[inline]
-    pub fn spans(&self, offset: u8) -> bool {
+    pub(super) fn spans(&self, offset: u8) -> bool {
         (self.start..=self.end()).contains(&offset)
     }
 
     /// Whether the spans of two segments meet.
-    pub fn overlaps(&self, other: &Self) -> bool {
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.start <= other.end() && other.start <= self.end()
     }
 
     /// The page to which it maps an offset.
     #[inline]
-    pub fn page(&self, offset: u8) -> u32 {
+    pub(super) fn page(&self, offset: u8) -> u32 {
         self.intercept.wrapping_add(self.slope.rise(offset))
     }
 
     /// Whether an accurate segment has an offset at its stride.
     #[inline]
-    pub fn strides_over(&self, offset: u8) -> bool {
+    pub(super) fn strides_over(&self, offset: u8) -> bool {
         debug_assert!(!self.is_approximate(), "{self:?} has no stride");
         self.spans(offset) && u32::from(offset - self.start).is_multiple_of(self.slope.stride())
     }
 
     /// Offsets from one member of an accurate segment to the next.
-    pub fn stride(&self) -> u8 {
+    pub(super) fn stride(&self) -> u8 {
         self.slope.stride().min(u32::from(u8::MAX)) as u8
     }
 
     /// As it lies in RAM.
     #[cfg(test)]
-    pub(super) fn to_bytes(&self) -> [u8; 8] {
+    pub(super) fn bytes(&self) -> [u8; 8] {
         let ([s0, s1], [i0, i1, i2, i3]) = (self.slope.0.to_le_bytes(), self.intercept.to_le_bytes());
         [self.start, self.length, s0, s1, i0, i1, i2, i3]
     }
 
     /// The same segment from one member to another.
     #[must_use]
-    pub fn between(self, first: u8, last: u8) -> Self {
+    pub(super) fn between(self, first: u8, last: u8) -> Self {
         debug_assert!(first <= last && self.spans(first) && self.spans(last), "{self:?} has no {first} to {last}");
         Self { start: first, length: last - first, ..self }
     }

@@ -18,7 +18,7 @@ use crate::port::tally::Note;
 use crate::port::timing::Nanos;
 
 /// Size and speed of the buffer, and whether it sorts.
-pub const PARAMETERS: [Parameter; 3] = [
+pub(super) const PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "ram",
         kind: Kind::Bytes { min: 512, max: 1 << 40, scales: false },
@@ -45,20 +45,20 @@ pub const PARAMETERS: [Parameter; 3] = [
 
 /// A page that waits.
 #[derive(Clone, Copy, Debug)]
-pub struct WaitingPage {
+pub(super) struct WaitingPage {
     /// Its logical page.
-    pub lpn: Lpn,
+    pub(super) lpn: Lpn,
     /// The handle of its content.
-    pub page: RamPage,
+    pub(super) page: RamPage,
     /// What the host said of it.
-    pub hint: Hint,
+    pub(super) hint: Hint,
     /// Pages that had come before it.
     arrival: u64,
 }
 
 /// The pages that wait.
 #[derive(Debug)]
-pub struct SortedBuffer {
+pub(super) struct SortedBuffer {
     waiting: BTreeMap<Lpn, WaitingPage>,
     /// When pages that left will have been programmed, the first to leave in front: one per page of
     /// room that is not free yet.
@@ -71,7 +71,7 @@ pub struct SortedBuffer {
 
 impl SortedBuffer {
     /// The empty buffer that [`PARAMETERS`] ask for.
-    pub fn from_values(scheme: &str, layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
+    pub(super) fn from_values(scheme: &str, layout: &Layout, values: &Values) -> Result<Self, ConfigError> {
         let (bytes, page) = (values.integer("ram"), layout.geometry.page_size_bytes());
         let room = (bytes / u64::from(page)).min(layout.logical_pages.into()) as u32;
         if room == 0 {
@@ -90,38 +90,38 @@ impl SortedBuffer {
     }
 
     /// Pages for which there is room.
-    pub fn room(&self) -> u32 {
+    pub(super) fn room(&self) -> u32 {
         self.room
     }
 
     /// Whether pages are sorted before they are written.
-    pub fn sorts(&self) -> bool {
+    pub(super) fn sorts(&self) -> bool {
         self.sorts
     }
 
     /// How many pages wait.
-    pub fn pages(&self) -> usize {
+    pub(super) fn pages(&self) -> usize {
         self.waiting.len()
     }
 
     /// Whether a page that does not wait has to see others leave first.
-    pub fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= self.room as usize
     }
 
     /// What an access to a page takes.
-    pub fn delay(&self) -> Nanos {
+    pub(super) fn delay(&self) -> Nanos {
         self.delay
     }
 
     /// The version of a logical page that waits.
     #[inline]
-    pub fn find(&self, lpn: Lpn) -> Option<RamPage> {
+    pub(super) fn find(&self, lpn: Lpn) -> Option<RamPage> {
         self.waiting.get(&lpn).map(|waiting| waiting.page)
     }
 
     /// A page has come, and waits from now on; it waits itself until there is room for it.
-    pub fn accept<D: Device>(&mut self, flash: &mut FlashPort<D>, (lpn, hint): (Lpn, Hint), data: D::Data) {
+    pub(super) fn accept<D: Device>(&mut self, flash: &mut FlashPort<D>, (lpn, hint): (Lpn, Hint), data: D::Data) {
         if let Some(waiting) = self.waiting.get_mut(&lpn) {
             flash.ram_mut().replace(waiting.page, data);
             waiting.hint = hint;
@@ -143,7 +143,7 @@ impl SortedBuffer {
     }
 
     /// A page is trimmed.
-    pub fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
+    pub(super) fn forget<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         if let Some(waiting) = self.waiting.remove(&lpn) {
             flash.ram_mut().take(waiting.page);
             flash.note(Note::AbsorbedPage);
@@ -151,7 +151,7 @@ impl SortedBuffer {
     }
 
     /// The pages that wait, in the order in which they are written.
-    pub fn in_order(&self) -> Vec<WaitingPage> {
+    pub(super) fn in_order(&self) -> Vec<WaitingPage> {
         let mut pages: Vec<_> = self.waiting.values().copied().collect();
         if !self.sorts {
             pages.sort_unstable_by_key(|page| page.arrival);
@@ -160,7 +160,7 @@ impl SortedBuffer {
     }
 
     /// A page has been programmed, or will have been at the end of what is in hand.
-    pub fn on_written<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
+    pub(super) fn on_written<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) {
         if let Some(waiting) = self.waiting.remove(&lpn) {
             flash.ram_mut().take(waiting.page);
             self.leaving.push_back(flash.awaited());
@@ -168,7 +168,7 @@ impl SortedBuffer {
     }
 
     /// What is wrong with it, if anything is.
-    pub fn fault(&self, in_ram: usize) -> Option<String> {
+    pub(super) fn fault(&self, in_ram: usize) -> Option<String> {
         let (waiting, leaving) = (self.waiting.len(), self.leaving.len());
         (waiting != in_ram || waiting + leaving > self.room as usize)
             .then(|| format!("{waiting} pages wait, {leaving} leave, and RAM has {in_ram} and room for {}", self.room))

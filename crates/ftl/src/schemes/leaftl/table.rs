@@ -15,16 +15,16 @@ const GROUP_BYTES: u64 = 8;
 
 /// Where a logical page is said to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prediction {
+pub(super) struct Prediction {
     /// The page, or one that is no further from it than the error bound.
-    pub page: Ppn,
+    pub(super) page: Ppn,
     /// Whether it is the page for sure.
-    pub is_accurate: bool,
+    pub(super) is_accurate: bool,
 }
 
 /// The learned map of a device.
 #[derive(Clone, Debug)]
-pub struct LearnedTable {
+pub(super) struct LearnedTable {
     groups: Vec<Group>,
     logical_pages: u32,
     error_bound: u32,
@@ -35,7 +35,7 @@ pub struct LearnedTable {
 
 impl LearnedTable {
     /// A map of nothing.
-    pub fn new(logical_pages: u32, pages_per_block: u32, error_bound: u32) -> Self {
+    pub(super) fn new(logical_pages: u32, pages_per_block: u32, error_bound: u32) -> Self {
         Self {
             groups: vec![Group::default(); logical_pages.div_ceil(GROUP_PAGES) as usize],
             logical_pages,
@@ -47,18 +47,18 @@ impl LearnedTable {
     }
 
     /// Logical pages of the device.
-    pub fn logical_pages(&self) -> u32 {
+    pub(super) fn logical_pages(&self) -> u32 {
         self.logical_pages
     }
 
     /// Pages by which a prediction may be off.
-    pub fn error_bound(&self) -> u32 {
+    pub(super) fn error_bound(&self) -> u32 {
         self.error_bound
     }
 
     /// Where a logical page is said to lie; nothing for one that is not mapped.
     #[inline]
-    pub fn find(&self, lpn: Lpn) -> Option<Prediction> {
+    pub(super) fn find(&self, lpn: Lpn) -> Option<Prediction> {
         let (group, offset) = place_of(lpn);
         let segment = self.groups[group].find(offset)?;
         Some(Prediction { page: Ppn::new(segment.page(offset)), is_accurate: !segment.is_approximate() })
@@ -66,14 +66,14 @@ impl LearnedTable {
 
     /// Maps logical pages that were written together, in the order in which they were. Those that
     /// stand in one block in the order of their numbers become segments.
-    pub fn learn(&mut self, written: &[(Lpn, Ppn)]) {
+    pub(super) fn learn(&mut self, written: &[(Lpn, Ppn)]) {
         self.learn_within(written, ErrorBound { pages: self.error_bound, is_behind: false });
     }
 
     /// Maps logical pages that recovery found, in the order of their physical pages. Which of them
     /// were written together is not known, so only what a tag knows of the pages before its own is
     /// relied on: predictions are behind the page.
-    pub fn learn_found(&mut self, found: &[(Lpn, Ppn)]) {
+    pub(super) fn learn_found(&mut self, found: &[(Lpn, Ppn)]) {
         self.learn_within(found, ErrorBound { pages: self.error_bound, is_behind: true });
     }
 
@@ -117,13 +117,13 @@ impl LearnedTable {
     }
 
     /// Maps a logical page no longer.
-    pub fn forget(&mut self, lpn: Lpn) {
+    pub(super) fn forget(&mut self, lpn: Lpn) {
         let (group, offset) = place_of(lpn);
         self.change(group, |group| group.remove(offset));
     }
 
     /// Drops what newer segments have superseded, in every group.
-    pub fn compact(&mut self) {
+    pub(super) fn compact(&mut self) {
         for group in 0..self.groups.len() {
             self.change(group, Group::compact);
         }
@@ -146,27 +146,27 @@ impl LearnedTable {
     }
 
     /// What all groups take.
-    pub fn size(&self) -> GroupSize {
+    pub(super) fn size(&self) -> GroupSize {
         self.size
     }
 
     /// RAM of the segments.
-    pub fn segment_bytes(&self) -> u64 {
+    pub(super) fn segment_bytes(&self) -> u64 {
         self.size.segments * Segment::BYTES
     }
 
     /// RAM of where levels and buffers lie.
-    pub fn directory_bytes(&self) -> u64 {
+    pub(super) fn directory_bytes(&self) -> u64 {
         self.groups.len() as u64 * GROUP_BYTES + self.size.levels
     }
 
     /// RAM of all that it consists of.
-    pub fn ram_bytes(&self) -> u64 {
+    pub(super) fn ram_bytes(&self) -> u64 {
         self.segment_bytes() + self.size.buffer_bytes + self.directory_bytes()
     }
 
     /// What is wrong with it, if anything is.
-    pub fn fault(&self) -> Option<String> {
+    pub(super) fn fault(&self) -> Option<String> {
         let mut counted = GroupSize::default();
         for (number, group) in self.groups.iter().enumerate() {
             if let Some(fault) = group.fault() {
