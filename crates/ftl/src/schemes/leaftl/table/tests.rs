@@ -40,10 +40,10 @@ impl PlainModel {
     /// Of each of these pages the table finds what its bytes say, right within the bound.
     fn compare(&self, table: &LearnedTable, error_bound: u32, pages: &[u32]) -> u32 {
         let mut off = 0;
+        let groups: Vec<_> = table.groups.iter().map(|group| (group.bytes(), group.lists())).collect();
         for &lpn in pages {
-            let (group, x) = (&table.groups[(lpn / 256) as usize], (lpn % 256) as u8);
-            let all = group.bytes();
-            let said = all.iter().flatten().find_map(|&segment| Self::says(segment, group.lists(), x));
+            let ((levels, lists), x) = (&groups[(lpn / 256) as usize], (lpn % 256) as u8);
+            let said = levels.iter().flatten().find_map(|&segment| Self::says(segment, lists, x));
             let found = table.find(Lpn::new(lpn)).map(|found| (found.page.get(), !found.is_accurate));
             assert_eq!(found, said, "page {lpn}");
             assert_eq!(found.is_some(), self.truth[lpn as usize].is_some(), "page {lpn}");
@@ -51,11 +51,10 @@ impl PlainModel {
             assert!(page.abs_diff(truth) <= if is_approximate { error_bound } else { 0 }, "{lpn}: {page} for {truth}");
             off += u32::from(page != truth);
         }
-        let bytes = |group: &Group| {
-            8 + group.bytes().iter().map(|level| 1 + 8 * level.len()).sum::<usize>()
-                + group.lists().iter().map(|list| list.len() + 1).sum::<usize>()
-        };
-        assert_eq!(table.ram_bytes(), table.groups.iter().map(bytes).sum::<usize>() as u64);
+        let of_levels = |levels: &[Vec<[u8; 8]>]| levels.iter().map(|level| 1 + 8 * level.len()).sum::<usize>();
+        let of_lists = |lists: &[Vec<u8>]| lists.iter().map(|list| list.len() + 1).sum::<usize>();
+        let bytes = groups.iter().map(|(levels, lists)| 8 + of_levels(levels) + of_lists(lists)).sum::<usize>();
+        assert_eq!(table.ram_bytes(), bytes as u64);
         off
     }
 
