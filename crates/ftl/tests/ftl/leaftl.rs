@@ -1,8 +1,8 @@
 //! leaftl by hand: what waits, what a wrong prediction costs, and what the map takes.
 
-use crate::kit::{NumberChip, empty, page};
+use crate::kit::{NumberChip, PromisingDies, empty, page, priced};
 use flash::{Fault, FaultPlan, Faulty, Lpn};
-use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Note, Request, Stack, Untimed, registry};
+use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, Untimed, registry};
 use random::SeededRng;
 use testkit::TestFlash;
 
@@ -152,6 +152,25 @@ fn ram_is_counted_as_the_map_grows_and_shrinks() {
     bench.read_all();
     let pages = u64::from(bench.ftl.buffered().capacity_pages);
     assert_eq!(bench.ram("write buffer"), pages * (u64::from(bench.flash.geometry().page_size_bytes()) + 8));
+}
+
+#[test]
+fn a_page_waits_for_room_until_another_has_been_programmed() {
+    let chip: NumberChip = FLASH.chip();
+    let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
+    // Room for four pages.
+    let stack = Stack::with("leaftl", [("ram", "2KiB"), ("access_delay", "0us")]);
+    let mut ftl = registry::create(&stack, &layout).expect("accepted");
+    let mut flash = FlashPort::new(priced(chip, PromisingDies::new([25, 200, 1500])));
+    let responses_us = [(0, 4), (10, 3), (20, 1)].map(|(lpn, pages)| {
+        flash.begin(Nanos::ZERO);
+        let data: Vec<_> = (0..pages).map(page).collect();
+        ftl.write(&mut flash, &Request::new(Lpn::new(lpn), pages), &data).expect("written");
+        ftl.check(&flash).expect("the invariants hold");
+        flash.wait().0 / 1000
+    });
+    // Four pages are programmed one after the other, and each makes room for one.
+    assert_eq!(responses_us, [0, 3 * 200, 4 * 200]);
 }
 
 #[test]
