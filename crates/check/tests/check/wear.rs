@@ -14,7 +14,7 @@ use flash::Pbn;
 use ftl::api::layout::WearScheme;
 use ftl::api::wear::{BlockFacts, BlockUse, WearPolicy};
 use ftl::{
-    AnyDevice, Capabilities, ConfigError, Deferred, Drive, Entry, Layout, Memory, Note, Part, PartKind,
+    AnyDevice, Capabilities, ConfigError, Deferred, Drive, Entry, Kind, Layout, Memory, Note, Part, PartKind,
     RelocateOutcome, Stack, Values, Wear, registry,
 };
 use random::SeededRng;
@@ -162,20 +162,30 @@ impl WearScheme for Rounds {
     }
 }
 
+/// A mapping; one with RAM for whole devices of the cases gets less, so that the host's pages reach
+/// the flash.
+fn reaching_flash(entry: &Entry) -> Stack {
+    let is_size = |name: &&str| {
+        entry.parameters.iter().any(|parameter| parameter.name == *name && matches!(parameter.kind, Kind::Bytes { .. }))
+    };
+    Stack::with(entry.name, entry.capabilities.write_buffer.filter(is_size).map(|name| (name, "1KiB")))
+}
+
 /// The hook after each write, over every mapping that there is.
 #[test]
 fn a_policy_that_empties_block_after_block_breaks_no_promise() {
     for entry in registry::mappings() {
         let build = |layout: &Layout| -> Result<Drive<AnyDevice>, ConfigError> {
             let layout = Layout { wear: Some(Wear::of::<Rounds>(Values::none())), ..layout.clone() };
-            create(&Stack::of(entry.name), &layout)
+            create(&reaching_flash(entry), &layout)
         };
         let (mut runs, mut relocations) = (0, 0);
         MOVED.set(0);
         for case in Campaign::of(Subject::of(entry), 77).defaults().cases.iter().step_by(37) {
             // Less fits beside the blocks that are kept open for what a policy moves.
             let Some(capacity) = largest_capacity(&case.device, build) else { continue };
-            let case = Case { logical_pages: case.logical_pages.min(capacity), ..case.clone() };
+            let (stack, logical_pages) = (reaching_flash(entry), case.logical_pages.min(capacity));
+            let case = Case { stack, logical_pages, ..case.clone() };
             match run_with(&case, build) {
                 Ok(outcome) => relocations += outcome.tally.note(Note::RelocatedBlock),
                 Err(failure) => panic!("{}: {failure}", entry.name),

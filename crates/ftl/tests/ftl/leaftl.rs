@@ -77,7 +77,7 @@ impl Bench {
 /// Two of three pages, at no constant stride.
 fn scattered(seed: u64) -> impl Iterator<Item = u32> {
     let mut rng = SeededRng::new(seed);
-    (0..LOGICAL_PAGES).filter(move |_| rng.bits() % 3 > 0)
+    (0..LOGICAL_PAGES).filter(move |_| !rng.bits().is_multiple_of(3))
 }
 
 #[test]

@@ -56,25 +56,25 @@ impl Group {
     pub(super) fn find(&self, offset: u8) -> Option<Segment> {
         self.levels.iter().find_map(|level| {
             let after = level.partition_point(|segment| segment.start <= offset);
-            let segment = level[..after].last()?;
-            self.has(segment, offset).then_some(*segment)
+            let segment = *level[..after].last()?;
+            self.has(segment, offset).then_some(segment)
         })
     }
 
     /// Whether an offset is a member of a segment.
-    fn has(&self, segment: &Segment, offset: u8) -> bool {
+    fn has(&self, segment: Segment, offset: u8) -> bool {
         if !segment.is_approximate() {
             return segment.strides_over(offset);
         }
         segment.spans(offset) && self.list_of(segment).is_some_and(|list| list.binary_search(&offset).is_ok())
     }
 
-    fn list_of(&self, segment: &Segment) -> Option<&[u8]> {
+    fn list_of(&self, segment: Segment) -> Option<&[u8]> {
         self.buffer.iter().find(|list| list[0] == segment.start).map(Vec::as_slice)
     }
 
     /// Members of a segment; of an accurate one also those that it has lost inside its span.
-    fn members(&self, segment: &Segment) -> Offsets {
+    fn members(&self, segment: Segment) -> Offsets {
         if segment.is_approximate() {
             return self.list_of(segment).unwrap_or_default().iter().copied().collect();
         }
@@ -103,7 +103,7 @@ impl Group {
         let overlapped: Vec<_> = top.drain(from..to).collect();
         let mut below = Vec::new();
         for left in overlapped.into_iter().filter_map(|old| self.without(old, &taken)).collect::<Vec<_>>() {
-            if left.overlaps(&segment) {
+            if left.overlaps(segment) {
                 below.push(left);
             } else {
                 insert_in_order(&mut self.levels[0], left);
@@ -120,7 +120,7 @@ impl Group {
         let mut between = Vec::new();
         for segment in segments {
             match self.levels.get_mut(1) {
-                Some(level) if !level.iter().any(|other| other.overlaps(&segment)) => insert_in_order(level, segment),
+                Some(level) if !level.iter().any(|other| other.overlaps(segment)) => insert_in_order(level, segment),
                 _ => between.push(segment),
             }
         }
@@ -148,7 +148,7 @@ impl Group {
         let mut left =
             (segment.start..=segment.end()).filter(|&offset| segment.strides_over(offset) && !taken.contains(offset));
         let first = left.next()?;
-        Some(segment.between(first, left.last().unwrap_or(first)))
+        Some(segment.between(first, left.next_back().unwrap_or(first)))
     }
 
     /// Maps an offset no longer.
@@ -158,7 +158,7 @@ impl Group {
             let after = self.levels[level].partition_point(|segment| segment.start <= offset);
             let Some(at) = after.checked_sub(1) else { continue };
             let segment = self.levels[level][at];
-            if !self.has(&segment, offset) {
+            if !self.has(segment, offset) {
                 continue;
             }
             if segment.is_approximate() || offset == segment.start || offset == segment.end() {
@@ -180,8 +180,8 @@ impl Group {
         let mut levels: Vec<Vec<Segment>> = Vec::new();
         for segment in std::mem::take(&mut self.levels).into_iter().flatten() {
             let Some(left) = self.without(segment, &covered) else { continue };
-            covered = covered.union(&self.members(&left));
-            let above = levels.iter().rposition(|level| level.iter().any(|newer| newer.overlaps(&left)));
+            covered = covered.union(&self.members(left));
+            let above = levels.iter().rposition(|level| level.iter().any(|newer| newer.overlaps(left)));
             let level = above.map_or(0, |above| above + 1);
             if level == levels.len() {
                 levels.push(Vec::new());
@@ -194,7 +194,7 @@ impl Group {
     /// The levels as they lie in RAM: start, length, slope and intercept of each segment.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> Vec<Vec<[u8; 8]>> {
-        self.levels.iter().map(|level| level.iter().map(Segment::bytes).collect()).collect()
+        self.levels.iter().map(|level| level.iter().map(|segment| segment.bytes()).collect()).collect()
     }
 
     /// The lists of the buffer.
@@ -216,8 +216,8 @@ impl Group {
         if listed.len() != all {
             return Some(format!("an offset stands twice in {:?}", self.buffer));
         }
-        let approximate = || self.levels.iter().flatten().filter(|segment| segment.is_approximate());
-        let ends = |segment: &Segment| self.list_of(segment).and_then(|list| list.last().copied());
+        let approximate = || self.levels.iter().flatten().copied().filter(|segment| segment.is_approximate());
+        let ends = |segment: Segment| self.list_of(segment).and_then(|list| list.last().copied());
         match approximate().find(|&segment| ends(segment) != Some(segment.end())) {
             Some(segment) => Some(format!("{segment:?} is not what is listed in {:?}", self.buffer)),
             None if approximate().count() != self.buffer.len() => {

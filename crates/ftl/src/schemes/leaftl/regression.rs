@@ -151,10 +151,10 @@ mod tests {
         let mut rng = SeededRng::new(7);
         let (mut approximate, mut off) = (0, 0);
         for round in 0..4000_u32 {
-            let bound = ErrorBound { pages: [1, 2, 4, 16][round as usize % 4], is_behind: round % 3 == 0 };
+            let bound = ErrorBound { pages: [1, 2, 4, 16][round as usize % 4], is_behind: round.is_multiple_of(3) };
             let dense = 1 + rng.bits() % 40;
             let offsets: Vec<u8> = (0..=255).filter(|_| rng.bits() % 41 < dense).collect();
-            let first = (rng.bits() % 100_000) as u32 + if round % 5 == 0 { u32::MAX - 200_000 } else { 0 };
+            let first = (rng.bits() % 100_000) as u32 + if round.is_multiple_of(5) { u32::MAX - 200_000 } else { 0 };
             let all: Vec<_> = offsets.iter().zip(first..).map(|(&offset, page)| Point { offset, page }).collect();
             let mut rest = &all[..];
             while !rest.is_empty() {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_wider_bound_makes_fewer_segments() {
         let mut rng = SeededRng::new(9);
-        let offsets: Vec<u8> = (0..=255).filter(|_| rng.bits() % 3 > 0).collect();
+        let offsets: Vec<u8> = (0..=255).filter(|_| !rng.bits().is_multiple_of(3)).collect();
         let all: Vec<_> = offsets.iter().zip(500..).map(|(&offset, page)| Point { offset, page }).collect();
         let segments = [0, 1, 4, 16].map(|pages| {
             let (mut rest, mut count) = (&all[..], 0);

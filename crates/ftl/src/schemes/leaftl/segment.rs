@@ -103,48 +103,48 @@ impl Segment {
 
     /// Offset of its last member.
     #[inline]
-    pub(super) fn end(&self) -> u8 {
+    pub(super) fn end(self) -> u8 {
         self.start + self.length
     }
 
     /// Whether its members are listed elsewhere, and its pages are predictions.
     #[inline]
-    pub(super) fn is_approximate(&self) -> bool {
+    pub(super) fn is_approximate(self) -> bool {
         self.slope.is_approximate()
     }
 
     /// Whether an offset lies between its first and last member.
     #[inline]
-    pub(super) fn spans(&self, offset: u8) -> bool {
+    pub(super) fn spans(self, offset: u8) -> bool {
         (self.start..=self.end()).contains(&offset)
     }
 
     /// Whether the spans of two segments meet.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    pub(super) fn overlaps(self, other: Self) -> bool {
         self.start <= other.end() && other.start <= self.end()
     }
 
     /// The page to which it maps an offset.
     #[inline]
-    pub(super) fn page(&self, offset: u8) -> u32 {
+    pub(super) fn page(self, offset: u8) -> u32 {
         self.intercept.wrapping_add(self.slope.rise(offset))
     }
 
     /// Whether an accurate segment has an offset at its stride.
     #[inline]
-    pub(super) fn strides_over(&self, offset: u8) -> bool {
+    pub(super) fn strides_over(self, offset: u8) -> bool {
         debug_assert!(!self.is_approximate(), "{self:?} has no stride");
         self.spans(offset) && u32::from(offset - self.start).is_multiple_of(self.slope.stride())
     }
 
     /// Offsets from one member of an accurate segment to the next.
-    pub(super) fn stride(&self) -> u8 {
+    pub(super) fn stride(self) -> u8 {
         self.slope.stride().min(u32::from(u8::MAX)) as u8
     }
 
     /// As it lies in RAM.
     #[cfg(test)]
-    pub(super) fn bytes(&self) -> [u8; 8] {
+    pub(super) fn bytes(self) -> [u8; 8] {
         let ([s0, s1], [i0, i1, i2, i3]) = (self.slope.0.to_le_bytes(), self.intercept.to_le_bytes());
         [self.start, self.length, s0, s1, i0, i1, i2, i3]
     }

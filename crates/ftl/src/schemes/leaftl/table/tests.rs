@@ -27,12 +27,12 @@ impl PlainModel {
         let (start, length) = (segment[0], segment[1]);
         let bits = u16::from_le_bytes([segment[2], segment[3]]);
         let intercept = u32::from_le_bytes([segment[4], segment[5], segment[6], segment[7]]);
-        let is_approximate = bits % 2 == 1;
+        let is_approximate = bits & 1 == 1;
         let is_member = if is_approximate {
             lists.iter().any(|list| list[0] == start && list.contains(&x))
         } else {
             let stride = if length == 0 { 1 } else { (1.0 / Self::slope(bits)) as u32 };
-            x >= start && x - start <= length && u32::from(x - start) % stride == 0
+            x >= start && x - start <= length && u32::from(x - start).is_multiple_of(stride)
         };
         is_member.then(|| (Self::line(bits, intercept, x.into()), is_approximate))
     }
@@ -77,9 +77,9 @@ fn drawn(rng: &mut SeededRng) -> Vec<u32> {
     let mut lpns: Vec<u32> = match rng.bits() % 3 {
         0 => (first..PAGES).take(count).collect(),
         1 => (first..PAGES).step_by(step).take(count).collect(),
-        _ => (first..PAGES).filter(|_| rng.bits() % 3 > 0).take(count).collect(),
+        _ => (first..PAGES).filter(|_| !rng.bits().is_multiple_of(3)).take(count).collect(),
     };
-    if rng.bits() % 8 == 0 {
+    if rng.bits().is_multiple_of(8) {
         lpns.reverse();
     }
     lpns
@@ -102,7 +102,8 @@ fn a_table_says_what_its_bytes_and_a_plain_map_say() {
                 }),
                 61..=70 => {
                     // What recovery finds: some of a block's pages are gone.
-                    let kept: Vec<_> = model.write(&changed).into_iter().filter(|_| rng.bits() % 4 > 0).collect();
+                    let kept: Vec<_> =
+                        model.write(&changed).into_iter().filter(|_| !rng.bits().is_multiple_of(4)).collect();
                     model.truth.iter_mut().for_each(|page| {
                         *page =
                             page.filter(|&page| page < model.next_page - 60 || kept.iter().any(|k| k.1.get() == page));
@@ -115,7 +116,7 @@ fn a_table_says_what_its_bytes_and_a_plain_map_say() {
                 _ => table.learn(&model.write(&changed)),
             }
             let all: Vec<_> = (0..PAGES).collect();
-            let looks_at_all = request % 16 == 0;
+            let looks_at_all = request & 15 == 0;
             off += model.compare(&table, error_bound, if looks_at_all { &all } else { &changed });
             deepest = deepest.max(table.groups.iter().map(|group| group.size().levels).max().unwrap_or(0));
             let fault = if looks_at_all { table.fault() } else { None };
