@@ -357,7 +357,8 @@ impl<D: Device> Mapping<D> for PythonFtl {
 
     fn footprint(&self) -> Footprint {
         let structures = self.numbers("footprint").into_iter();
-        let structures = structures.map(|(name, ram_bytes)| RamStructure { name, ram_bytes, flash_bytes: 0, varies: false });
+        let structures =
+            structures.map(|(name, ram_bytes)| RamStructure { name, ram_bytes, flash_bytes: 0, varies: false });
         Footprint { structures: structures.collect() }
     }
 

@@ -121,15 +121,16 @@ const OWN_PARAMETERS: [Parameter; 3] = [
         name: "error_bound",
         kind: Kind::Integer { min: 0, max: 31 },
         default: "4",
-        meaning: "Pages by which a prediction may be off, γ; more makes fewer segments and more wrong predictions, and the tag of a page has 4 B \
-                  for each neighbour that may be meant. 0 learns accurate segments alone.",
+        meaning: "Pages by which a prediction may be off, γ; more makes fewer segments and more wrong predictions, and a \
+                  tag has 4 B for each neighbour that may be meant. 0 learns accurate segments alone.",
         source: "ftlkit (Sun 2023: 0 to 16)",
     },
     Parameter {
         name: "run_pages",
         kind: Kind::Integer { min: 1, max: 1 << 16 },
         default: "256",
-        meaning: "Pages that are written to one die in a row, and moved at once; fewer keep more dies busy, and end segments sooner.",
+        meaning: "Pages that are written to one die in a row, and moved at once; fewer keep more dies busy, and end \
+                  segments sooner.",
         source: "Sun 2023 (a block of 256 pages)",
     },
     Parameter {

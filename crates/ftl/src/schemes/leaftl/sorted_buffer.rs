@@ -23,8 +23,8 @@ pub(super) const PARAMETERS: [Parameter; 3] = [
         name: "ram",
         kind: Kind::Bytes { min: 512, max: 1 << 40, scales: false },
         default: "8MiB",
-        meaning: "RAM for pages that wait to be sorted and written; more makes longer segments, and loses more in a power cut. What exceeds the \
-                  device is not used.",
+        meaning: "RAM for pages that wait to be sorted and written; more makes longer segments, and loses more in a \
+                  power cut. What exceeds the device is not used.",
         source: "Sun 2023",
     },
     Parameter {
@@ -38,7 +38,8 @@ pub(super) const PARAMETERS: [Parameter; 3] = [
         name: "sort",
         kind: Kind::Switch,
         default: "true",
-        meaning: "Sort pages by logical page before they are written, by the host or by a collection; false keeps the order in which they came.",
+        meaning: "Sort pages by logical page before they are written, by the host or by a collection; false keeps the \
+                  order in which they came.",
         source: "Sun 2023 (true)",
     },
 ];
