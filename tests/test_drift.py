@@ -23,6 +23,8 @@ PATTERNS: dict[str, Any] = {
     "log": "sequential",
 }
 PREPARATIONS = ["steady", "fill", "none"]
+DIGITS = 1.01
+"""Figures are told with three digits."""
 LENGTHS, TIMES = ((1, 2, 4, 8), (10, 20)) if LONG else ((0.25, 1, 3), (10,))
 """Passes over the data of short runs, and how many times as long the others are."""
 
@@ -81,7 +83,7 @@ def test_lives_of_longer_runs_are_in_the_range_of_a_short_one_without_a_caution(
                 continue
             for times in TIMES:
                 longer = spares_gone(ran(*case, passes * times))["written_bytes"]
-                is_within = life["low_bytes"] <= longer <= life["high_bytes"]
+                is_within = life["low_bytes"] <= DIGITS * longer and longer <= DIGITS * life["high_bytes"]
                 within.append((is_within, case, passes, times, life, longer))
     missed = [each for each in within if not each[0]]
     assert len(missed) <= 0.05 * len(within), missed

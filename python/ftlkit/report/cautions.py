@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
 from ftlkit._util.lookup import several
-from ftlkit.report.drift import enough, has_trend, is_in_first_turn, parts, passes
+from ftlkit.report.drift import enough, has_trend, is_filling, is_in_first_turn, parts, passes
 from ftlkit.report.load import arrives_in_steps, is_behind_late, is_overloaded, offered
 from ftlkit.report.rules import Rule, Told, listed, say, told
 from ftlkit.report.work import COPYING
@@ -373,15 +373,16 @@ def _under_a_pass(results: Outcome) -> Mapping[str, Any] | None:
     return {"each": listed(each), "enough": max(enough(results, run) for run, _ in short)} if short else None
 
 
-def _first_turn(results: Outcome) -> Mapping[str, Any] | None:
-    """Runs that had blocks left which were never erased, though they collected some."""
+def _still_filling(results: Outcome) -> Mapping[str, Any] | None:
+    """Runs that had blocks left which were never used, though they collected some."""
     cheaply = cheap(results)
     runs = [
         run
         for run in results.document["runs"]
-        if writes(run) and run["erases"]["total"] and is_in_first_turn(run) and run not in cheaply
+        if writes(run) and run["erases"]["total"] and run not in cheaply
+        if is_in_first_turn(run) or (run["precondition"] is None and is_filling(results, run))
     ]
-    each = [f"{units.plain(run['erases']['mean'])} times under {run['label']}" for run in runs]
+    each = [f"{units.plain(run['erases']['mean'])} erases per block under {run['label']}" for run in runs]
     return {"each": listed(each), "enough": max(enough(results, run) for run in runs)} if runs else None
 
 
@@ -599,9 +600,8 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
     ),
     Rule(
         "drifting",
-        _first_turn,
-        "Blocks were erased less than once each on average ({each}): write amplification and lives of a longer run "
-        "may differ.",
+        _still_filling,
+        "The device was still filling ({each}): write amplification and lives of a longer run may differ.",
         "{longer}, about {enough:count}.",
         "Write amplification was still changing: means, lives and their ranges depend on how long the run was. Replay "
         "about {enough:count} requests ({more})",
