@@ -69,7 +69,7 @@ impl<S: PageMapScheme> PageMap<S> {
 
 #[cfg(test)]
 mod tests {
-    use flash::{Blank, Chip, Flash, Full, Lean};
+    use flash::{Blank, Chip, Flash, Full, Lean, Pbn};
     use random::SeededRng;
     use testkit::TestFlash;
 
@@ -81,7 +81,7 @@ mod tests {
     use crate::port::timing::Untimed;
     use crate::schemes::page::Page;
 
-    const LOGICAL: u32 = 300;
+    const LOGICAL: u32 = 150;
 
     /// What a device has done and holds after writes and trims; runs of pages are written in one
     /// call or page by page.
@@ -133,7 +133,7 @@ mod tests {
         let layout = Layout::of(&chip, 40, 1);
         let mut flash = FlashPort::new(Timed { chip, timing: Untimed });
         let mut scheme = PageMap::<Page>::format(&layout, &Values::none()).expect("fits");
-        scheme.blocks.has_failed(flash::Pbn::new(15));
+        (0..16).for_each(|block| scheme.blocks.has_failed(Pbn::new(block)));
         let lpns: Vec<_> = (0..30).map(Lpn::new).collect();
         let (written, result) = scheme.write_each(&mut flash, &lpns);
         assert!(written == 0 && result.is_err(), "{written} pages were written to a device without spares: {result:?}");
