@@ -30,6 +30,13 @@ pub(super) struct GroupSize {
     pub(super) levels: u64,
 }
 
+impl GroupSize {
+    /// RAM for all of it.
+    pub(super) fn ram_bytes(&self) -> u64 {
+        self.segments * Segment::BYTES + self.buffer_bytes + self.levels
+    }
+}
+
 /// The segments of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {

@@ -31,7 +31,8 @@
 //!   approximate, the predicted page is read first for its tag, right or wrong (`mapping`).
 //! - Compaction takes a group at once: from the newest segment on, each loses the members that
 //!   newer ones have, and rises to the highest level where no newer one overlaps it. It costs no
-//!   time.
+//!   time. Beside the paper's rule, by written pages, a group is compacted when it takes more than
+//!   8 B × its pages: else random writes to a small device pile up segments.
 //! - A trim cuts the page out of all segments, in halves if need be.
 //! - Victims are chosen as by `page`; what is moved is sorted run by run.
 //! - Which pages were written together recovery does not know. It learns lines that miss a page
@@ -53,7 +54,7 @@
 //! 2. A full buffer is written as a whole (`write_down`), by a flush, too: sorted, in runs, each to
 //!    the next die in turn, which collects first when it is short of free blocks.
 //! 3. `write_run`: find the pages that are replaced; program; release those; learn the run.
-//! 4. After each `compact_every` pages, compact all groups.
+//! 4. After each `compact_every` pages, compact all groups; one that takes more than 2 KiB, at once.
 //!
 //! ## Reclaim
 //! 1. A die collects until more than `gc_threshold` blocks are free there.

@@ -13,6 +13,11 @@ use crate::schemes::leaftl::segment::{GROUP_PAGES, Segment};
 /// RAM of a group that maps nothing: where its levels and its buffer lie.
 const GROUP_BYTES: u64 = 8;
 
+/// RAM of a group beyond which it is compacted at once: 8 B for each of its pages, as in a plain
+/// map. With less, a group of random pages would be compacted at each write; with more, a map of
+/// random pages would outgrow the plain one.
+const MOST_GROUP_BYTES: u64 = 8 * GROUP_PAGES as u64;
+
 /// Where a logical page is said to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prediction {
@@ -87,16 +92,14 @@ impl LearnedTable {
         }
     }
 
-    /// Whether a page can be in one segment with the page before it: in the same group and the same
-    /// block, and no further on there than the numbers are apart.
+    /// Whether a page can be in one segment with the page before it: in the same group, further on in
+    /// the same block.
     fn follows(&self, before: (Lpn, Ppn), page: (Lpn, Ppn)) -> bool {
         let ((lpn, ppn), (next_lpn, next_ppn)) = (before, page);
-        let apart = next_lpn.get().wrapping_sub(lpn.get());
         place_of(lpn).0 == place_of(next_lpn).0
             && ppn.get() / self.pages_per_block == next_ppn.get() / self.pages_per_block
             && next_lpn > lpn
             && next_ppn > ppn
-            && next_ppn.get() - ppn.get() <= apart
     }
 
     fn learn_piece(&mut self, pages: &[(Lpn, Ppn)], bound: ErrorBound) {
@@ -129,11 +132,15 @@ impl LearnedTable {
         }
     }
 
-    /// Changes a group, and counts what it takes from then on.
+    /// Changes a group, compacts one that takes more than it may, and counts what it takes from
+    /// then on.
     fn change(&mut self, group: usize, change: impl FnOnce(&mut Group)) {
         let group = &mut self.groups[group];
         let before = group.size();
         change(group);
+        if group.size().ram_bytes() > MOST_GROUP_BYTES {
+            group.compact();
+        }
         let after = group.size();
         for (sum, before, after) in [
             (&mut self.size.segments, before.segments, after.segments),
@@ -162,7 +169,7 @@ impl LearnedTable {
 
     /// RAM of all that it consists of.
     pub(super) fn ram_bytes(&self) -> u64 {
-        self.segment_bytes() + self.size.buffer_bytes + self.directory_bytes()
+        self.groups.len() as u64 * GROUP_BYTES + self.size.ram_bytes()
     }
 
     /// What is wrong with it, if anything is.

@@ -159,3 +159,23 @@ fn members_are_listed_once_and_a_group_without_any_takes_its_addresses_alone() {
     }
     assert_eq!((table.size(), table.ram_bytes()), (GroupSize::default(), 8));
 }
+
+#[test]
+fn random_pages_take_no_more_than_a_plain_map_of_8_bytes() {
+    for error_bound in [0, 4] {
+        let mut table = LearnedTable::new(512, 64, error_bound);
+        let mut model = PlainModel { truth: vec![None; PAGES as usize], next_page: 0 };
+        let (mut rng, mut most) = (SeededRng::new(5), 0);
+        for _ in 0..20_000 {
+            let mut lpns = [0; 3].map(|_| rng.below_u32(512));
+            lpns.sort_unstable();
+            let apart = |pair: &[u32]| pair[0] < pair[1];
+            if lpns.windows(2).all(apart) {
+                table.learn(&model.write(&lpns));
+                most = most.max(table.ram_bytes());
+            }
+        }
+        model.compare(&table, error_bound, &(0..512).collect::<Vec<_>>());
+        assert!(most <= 2 * (8 + 2048) && most > 3000, "{most} B with bound {error_bound}");
+    }
+}
