@@ -61,7 +61,7 @@ fn block_lengths(device: &Device) -> [u32; 2] {
 
 fn one_die(device: &Device, pages_per_block: u32) -> DeviceSpec {
     let blocks = (PAGES / pages_per_block).min(BLOCKS).min(device.geometry.blocks()).max(1);
-    with_abilities(device, DeviceSpec::new(1, 1, 1, blocks, pages_per_block))
+    with_abilities(device, &DeviceSpec::new(1, 1, 1, blocks, pages_per_block))
 }
 
 fn several_dies(device: &Device, pages_per_block: u32) -> DeviceSpec {
@@ -76,10 +76,10 @@ fn several_dies(device: &Device, pages_per_block: u32) -> DeviceSpec {
     let [channels, dies, planes] = counts;
     let blocks = (PAGES / pages_per_block).min(2 * BLOCKS) / (channels * dies * planes);
     let blocks = blocks.min(shape.blocks_per_plane).max(1);
-    with_abilities(device, DeviceSpec::new(channels, dies, planes, blocks, pages_per_block))
+    with_abilities(device, &DeviceSpec::new(channels, dies, planes, blocks, pages_per_block))
 }
 
-fn with_abilities(device: &Device, small: DeviceSpec) -> DeviceSpec {
+fn with_abilities(device: &Device, small: &DeviceSpec) -> DeviceSpec {
     let (at_once, units_per_page) = program_unit(device);
     let is_exposed = device.chip.exposure.is_some();
     let is_paired = is_exposed && device.keys.programming.unwrap_or_default() == Programming::Shadow;
@@ -93,7 +93,7 @@ fn with_abilities(device: &Device, small: DeviceSpec) -> DeviceSpec {
         has_capacitor: at_once > 1 && !is_exposed,
         units_per_page,
         paired: is_paired.then_some(device.latencies.cell),
-        ..small
+        ..small.clone()
     }
 }
 

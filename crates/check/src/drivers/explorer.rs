@@ -59,7 +59,7 @@ pub struct Effort {
 /// Tries every cut of a case, whatever cuts it names itself; the first that breaks a promise is the
 /// failure.
 pub fn explore(case: &Case, effort: Effort) -> Result<TrialStats, Failure> {
-    run(case, Choice::All(effort), Budget::default(), Pacing::default()).map(|explored| explored.tried)
+    run(case, Choice::All(effort), &Budget::default(), &Pacing::default()).map(|explored| explored.tried)
 }
 
 /// The same for at most this many flash operations. A first run without cuts but the one at its end
@@ -68,14 +68,14 @@ pub fn explore(case: &Case, effort: Effort) -> Result<TrialStats, Failure> {
 /// by itself is cut off.
 pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<TrialStats, Failure> {
     let none = Effort { first: 0, ..effort };
-    let survey = run(case, Choice::All(none), Budget::of(operations / SURVEY), Pacing::default())?;
+    let survey = run(case, Choice::All(none), &Budget::of(operations / SURVEY), &Pacing::default())?;
     let requests = survey.tried.requests;
     if requests == 0 {
         return Ok(TrialStats { shortened: 1, ..survey.tried });
     }
     let case = case.cut_off(requests as u32);
     let budget = Budget::of(operations.saturating_sub(survey.spent));
-    let thorough = run(&case, Choice::All(effort), budget, survey.pacing(&case))?.tried;
+    let thorough = run(&case, Choice::All(effort), &budget, &survey.pacing(&case))?.tried;
     let shortened = (survey.tried.shortened + thorough.shortened).min(1);
     let mut both = survey.tried;
     // The second run serves the same requests again.
@@ -87,7 +87,7 @@ pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<Tr
 /// Stages the cuts that a case names, and no others; returns what the workload around them amounts
 /// to.
 pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
-    run(case, Choice::These(cuts), Budget::default(), Pacing::default()).map(|explored| explored.outcome)
+    run(case, Choice::These(cuts), &Budget::default(), &Pacing::default()).map(|explored| explored.outcome)
 }
 
 /// The share of its flash operations that an exploration spends on finding out what it will take:
@@ -137,7 +137,7 @@ impl Explored {
     }
 }
 
-fn run(case: &Case, choice: Choice<'_>, budget: Budget, pacing: Pacing) -> Result<Explored, Failure> {
+fn run(case: &Case, choice: Choice<'_>, budget: &Budget, pacing: &Pacing) -> Result<Explored, Failure> {
     let trail = Trail { place: Cell::new(FailurePoint::Format), cuts: RefCell::default() };
     let whole = || Explorer::new(case, choice, &trail, budget.clone(), pacing.clone())?.explore();
     Failure::caught(case, &trail.place, whole, || FaultSchedule::PowerCuts(trail.cuts.take()))

@@ -317,7 +317,7 @@ fn exposed(case: Case) -> Case {
     let (at_once, paired) = (at_once[pick(at_once.len())], cells[pick(cells.len())]);
     let units: Vec<_> = divisors(at_once).filter(|&units| units <= MOST_UNITS).collect();
     let units_per_page = units[pick(units.len())];
-    let device = DeviceSpec { at_once, paired, units_per_page, ..with_shape(&case.device, shape) };
+    let device = DeviceSpec { at_once, units_per_page, paired, ..with_shape(&case.device, shape) };
     onto(case, device)
 }
 

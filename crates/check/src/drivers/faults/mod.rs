@@ -230,7 +230,7 @@ impl<'a> Trial<'a> {
             match self.driver.recover(|flash| recover(&case.stack, &layout, flash)) {
                 Ok(()) => break,
                 Err(RecoverError::Ftl(error)) if is_planned_cut(&self.budget, &error) => {
-                    black_box::on_power_cut(&error)
+                    black_box::on_power_cut(&error);
                 }
                 Err(error) => return Err(error.into()),
             }

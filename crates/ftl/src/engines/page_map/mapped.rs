@@ -417,7 +417,9 @@ pub trait PageMapped {
         });
         let lpns = &lpns[..done];
         for stage in ANNOUNCED {
-            lpns.iter().for_each(|&lpn| self.prefetch_move(lpn, stage));
+            for &lpn in lpns {
+                self.prefetch_move(lpn, stage);
+            }
         }
         self.space().take_run(die, stream, done as u32);
         self.space().count_moved(lpns);
