@@ -77,8 +77,24 @@
 //! - I5: RAM holds the pages that wait and no others; they and those on their way have room.
 //!
 //! ## Costs
-//! A page in order takes 8 B / 256, a random one up to 8 B, and superseded segments as much until
-//! the next compaction. All that was written since the last flush and waits is lost in a power cut.
+//! A page in order takes 8 B / 256, a random one up to 8 B with what it supersedes. All that was
+//! written since the last flush and waits is lost in a power cut.
+//!
+//! Measured on 256 MiB of 4 KiB pages with 20 % spare, blocks of 256 pages and `ram=2MiB`: filled,
+//! overwritten at random with 3 × the physical pages, then 2 × the logical pages written. Mean RAM
+//! of the map over that, against 8 B for each of 52,424 pages (410 KiB); the paper has 2.9 × less.
+//!
+//! | γ | random | like fin1 | in order | wrong, like fin1 | tags read per page written |
+//! |---|---|---|---|---|---|
+//! | 0 | 1.16 × less | 1.22 × | 1.24 × | 0 | 0 |
+//! | 1 | 1.22 × | 1.26 × | 1.28 × | 19 % | 0.71 |
+//! | 4 | 1.23 × | 1.27 × | 1.30 × | 32 % | 0.99 |
+//! | 16 | 1.23 × | 1.27 × | 1.31 × | 39 % | 1.13 |
+//! | 0, unsorted | – | 1.09 × | 2.26 × | 0 | 0 |
+//! | 4, unsorted | – | 1.08 × | 2.03 × | 3.6 % | 0.13 |
+//!
+//! Filled in order instead of at random, the same fin1-like writes have 2.31 × less at γ = 0 and
+//! 2.33 × at γ = 4. So a plain map of 4 B per page is smaller after random writes.
 //!
 //! Gauges: `map_bytes`, RAM of the map without the buffer; `segments`, `approximate_segments`,
 //! `levels`; `buffered_pages`.
