@@ -69,9 +69,9 @@ pub trait Flash {
     fn copy_run(&mut self, _copies: &[PageCopy], _to: Pbn, _logical: &mut [u32]) -> usize {
         0
     }
-    /// Programs erased pages one after the other, each with a logical number and nothing else in its
-    /// tag. Stops before a page that would fail or be refused. Returns how many were programmed: 0
-    /// where tags hold more than the number.
+    /// Programs erased pages one after the other, each with a logical number and nothing else in
+    /// its tag. Stops before a page that would fail or be refused. Returns how many were
+    /// programmed: 0 where tags hold more than the number.
     fn program_run(&mut self, _pages: &[Ppn], _logical: &[Lpn]) -> usize {
         0
     }

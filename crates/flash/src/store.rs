@@ -59,8 +59,8 @@ pub trait Store {
         0
     }
 
-    /// Stores a logical number as all that the tag of an erased page says. Tells whether it did: not
-    /// in a store that keeps more than numbers.
+    /// Stores a logical number as all that the tag of an erased page says. Tells whether it did:
+    /// not in a store that keeps more than numbers.
     #[inline]
     fn program_number(&mut self, _page: usize, _logical: u32) -> bool {
         false

@@ -1,12 +1,12 @@
 //! Torture of a device that a study names: small devices with its abilities.
 //!
-//! Torture cuts the power at every program and erase of a device that is filled over and over, so it
-//! affords some thousand pages. Kept of a device is what a translation layer can tell it by: program
-//! order, units of a flash page, what is programmed at once, superblocks (whose blocks are theirs),
-//! what a cut takes without a capacitor, bad blocks and refreshes. Scaled down are counts: two
-//! channels, dies and planes at most, short blocks of whole program units, few of them, and pages of
-//! 512 bytes, so that maps have several pages still. Latencies and rates mean nothing here, since
-//! torture has no clock.
+//! Torture cuts the power at every program and erase of a device that is filled over and over, so
+//! it affords some thousand pages. Kept of a device is what a translation layer can tell it by:
+//! program order, units of a flash page, what is programmed at once, superblocks (whose blocks are
+//! theirs), what a cut takes without a capacitor, bad blocks and refreshes. Scaled down are counts:
+//! two channels, dies and planes at most, short blocks of whole program units, few of them, and
+//! pages of 512 bytes, so that maps have several pages still. Latencies and rates mean nothing
+//! here, since torture has no clock.
 
 use check::DeviceSpec;
 use sim::study::DeviceText;
@@ -25,8 +25,8 @@ const BLOCKS: u32 = 16;
 /// Pages that are programmed at once, at most: two of these in each of [`LEAST_BLOCKS`] blocks.
 const MOST_AT_ONCE: u32 = PAGES / (2 * LEAST_BLOCKS);
 
-/// Small devices with the abilities of a `[device]` table: of one die with short blocks, of one with
-/// longer ones, and of several dies if it has them. `Err` says what is wrong with the table.
+/// Small devices with the abilities of a `[device]` table: of one die with short blocks, of one
+/// with longer ones, and of several dies if it has them. `Err` says what is wrong with the table.
 pub fn scaled_down(text: &DeviceText, seed: u64) -> Result<Vec<DeviceSpec>, String> {
     // A capacity scales the blocks, which are scaled here.
     let text = DeviceText { capacity: None, slice: None, ..text.clone() };
@@ -37,8 +37,8 @@ pub fn scaled_down(text: &DeviceText, seed: u64) -> Result<Vec<DeviceSpec>, Stri
     Ok(all)
 }
 
-/// Pages that are programmed at once, and those in one page of the flash: as the device has them, or
-/// halved until two program units fit a block.
+/// Pages that are programmed at once, and those in one page of the flash: as the device has them,
+/// or halved until two program units fit a block.
 fn program_unit(device: &Device) -> (u32, u32) {
     let (mut at_once, mut units) = (device.layout().programmed_at_once, device.units.per_page());
     while at_once > MOST_AT_ONCE {

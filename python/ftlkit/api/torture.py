@@ -166,10 +166,10 @@ def torture(
     """Try translation layers for some minutes, `threads` trials at once.
 
     `ftl` is `"all"`, or names as for `compare`; settings that are given are kept in all trials.
-    Geometries are those of replay lines, such as `1x2x1x8x5x512`. A `device`, given as for `compare`,
-    is scaled down: it keeps its program order, units, superblocks and exposure to power cuts, has at
-    most 1,200 pages of 512 bytes, and no clock. Schemes of `"all"` that refuse the devices are
-    `left_out`. Each trial takes a bounded number of flash operations and follows from the seed;
+    Geometries are those of replay lines, such as `1x2x1x8x5x512`. A `device`, given as for
+    `compare`, is scaled down: it keeps its program order, units, superblocks and exposure to power
+    cuts, has at most 1,200 pages of 512 bytes, and no clock. Schemes of `"all"` that refuse the
+    devices are `left_out`. Each trial takes a bounded number of flash operations and follows from the seed;
     how many there are depends on the time. After Ctrl-C, `Interrupted.finished` is the report so
     far. Raises `UserError` when the input is at fault.
     """

@@ -70,7 +70,7 @@ def caused(run: Run, cause: str, op: str) -> int:
 
 
 def wrong_prediction_share(run: Run) -> float | None:
-    """Share of pages read from flash by the host that a learned map predicted wrongly; null without any."""
+    """Share of the host's flash reads that a learned map predicted wrongly; null without any."""
     right, wrong = (run["notes"].get(f"{kind}_predictions", 0) for kind in ("right", "wrong"))
     return wrong / (right + wrong) if right + wrong else None
 

@@ -57,8 +57,8 @@ impl Budget {
         self.0.as_ref().is_some_and(|count| count.borrow().is_exceeded)
     }
 
-    /// What came of a run, or nothing if the budget ended it: what a scheme says then is no fault of
-    /// its own.
+    /// What came of a run, or nothing if the budget ended it: what a scheme says then is no fault
+    /// of its own.
     pub(crate) fn judge<T>(&self, result: Result<T, Fault>) -> Result<Option<T>, Fault> {
         match result {
             Err(_) if self.is_exceeded() => Ok(None),

@@ -64,8 +64,8 @@ pub fn explore(case: &Case, effort: Effort) -> Result<TrialStats, Failure> {
 
 /// The same for at most this many flash operations. A first run without cuts but the one at its end
 /// tells what the workload and a life after a cut take; then as large a sample of the cuts is tried
-/// as the rest pays for, evenly over the workload. A workload that would take most of the operations
-/// by itself is cut off.
+/// as the rest pays for, evenly over the workload. A workload that would take most of the
+/// operations by itself is cut off.
 pub fn explore_within(case: &Case, effort: Effort, operations: u64) -> Result<TrialStats, Failure> {
     let none = Effort { first: 0, ..effort };
     let survey = run(case, Choice::All(none), &Budget::of(operations / SURVEY), &Pacing::default())?;
@@ -91,7 +91,7 @@ pub(crate) fn replay(case: &Case, cuts: &[Cut]) -> Result<Outcome, Failure> {
 }
 
 /// The share of its flash operations that an exploration spends on finding out what it will take:
-/// one in so many. More would be lost to the cuts; with less, cases that are dear for their
+/// one in four. More would be lost to the cuts; with less, cases that are dear for their
 /// workload alone would hardly be tried.
 const SURVEY: u64 = 4;
 

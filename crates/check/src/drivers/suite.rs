@@ -62,7 +62,7 @@ pub(crate) fn run_within(case: &Case, operations: u64) -> Result<TrialStats, Fai
     Ok(TrialStats { shortened: u64::from(!is_whole), ..TrialStats::of_case(case, &outcome) })
 }
 
-/// Two runs, each of at most so many flash operations, and whether they came to their end.
+/// Two runs, each of at most `operations` flash operations, and whether they came to their end.
 fn run_twice(
     case: &Case,
     build: &impl Fn(&Layout) -> Result<Drive<AnyDevice>, ConfigError>,

@@ -38,8 +38,8 @@ pub struct TrialStats {
     pub read_only: u64,
     /// Logical pages that decayed and were reported as errors.
     pub lost_pages: u64,
-    /// Trials that were cut short, or sampled more thinly than drawn, because they had used up their
-    /// flash operations.
+    /// Trials that were cut short, or sampled more thinly than drawn, because they had used up
+    /// their flash operations.
     pub shortened: u64,
     /// What the schemes went through.
     #[serde(skip)]

@@ -4,9 +4,9 @@
 //! of faults. Combined trials draw failures once and then cut the power at operations all over the
 //! run that has these failures.
 //!
-//! A trial may do so many flash operations, whatever its kind, and does with them what it can: a
-//! workload ends early, cuts are sampled, runs on failing flash are fewer. So one that is drawn dear
-//! (a scheme that programs a whole block for each page, on full blocks) leaves time to others.
+//! A trial has a number of flash operations, whatever its kind, and does with them what it can: a
+//! workload ends early, cuts are sampled, runs on failing flash are fewer. So one that is drawn
+//! dear (a scheme that programs a whole block for each page, on full blocks) leaves time to others.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ const FAULT_RUNS: u32 = 8;
 /// there are at least three with faults.
 const RUNS_AT_LEAST: u64 = 4;
 
-/// Flash operations of a trial: one in 32 of what a scheme gets in ten minutes of all schemes on two
-/// cores. With fewer, cases of many pages would end before their blocks have been collected.
+/// Flash operations of a trial: one in 32 of what a scheme gets in ten minutes of all schemes on
+/// two cores. With fewer, cases of many pages would end before their blocks have been collected.
 const OPERATIONS: u64 = 500_000;
 
 /// A trial that was drawn.
@@ -112,7 +112,7 @@ impl Drawn {
         Ok(TrialStats { shortened: tried.shortened.min(1), ..tried })
     }
 
-    /// A run that takes at most so many of the operations that are left.
+    /// A run that takes at most a share of the operations left.
     fn run_once(&mut self, case: &Case, run: FaultRun, most: u64) -> Result<FaultRunReport, Failure> {
         let report = run_with_faults(case, &FaultRun { operations: Some(most.min(self.operations)), ..run })?;
         self.operations -= report.tried.flash_operations;

@@ -13,8 +13,8 @@
 //! are run depends on how much time there is; what a trial does does not. In *swarm* mode each
 //! trial leaves out a part of the host's operations, sizes and places (`swarm.rs`).
 //!
-//! A trial takes at most so many flash operations (`draw.rs`); its statistics say whether it did
-//! less for that than was drawn. So no scheme and no kind is a few trials alone.
+//! A trial takes a bounded number of flash operations (`draw.rs`); its statistics say whether it
+//! did less for that than was drawn. So no scheme and no kind is a few trials alone.
 //!
 //! The next trial is of the scheme that has had the least time, and of its kind that has had the
 //! least. A scheme that broke a promise is set aside: what it would do next shows the same fault

@@ -123,7 +123,7 @@ fn a_failure_shrinks_to_a_few_requests_and_keeps_its_cut() {
     assert_eq!(run_case(&small.case), Err(small.clone()));
 }
 
-/// Torture gives a trial so many flash operations; cuts that they do not pay for are left out, all
+/// Torture bounds the flash operations of a trial; cuts that they do not pay for are left out, all
 /// over the workload, and the statistics say so.
 #[test]
 fn cuts_beyond_the_operations_are_sampled() {

@@ -55,8 +55,8 @@ impl Pacing {
         Self { lives, workload: Some(workload), ..Self::default() }
     }
 
-    /// One in how many of the first cuts is tried at the next request, if one in `asked` shall be:
-    /// so many programs and erases into the workload, with so many operations left.
+    /// One in how many of the first cuts is tried at the next request, at least `asked`, with this
+    /// many changes of the workload done and operations left.
     pub(super) fn first_cuts(&mut self, asked: u32, changes: u32, left: Option<u64>) -> u32 {
         let (Some(workload), Some(left)) = (self.workload, left) else { return asked };
         let to_come = u64::from(workload.changes.saturating_sub(changes));
@@ -70,7 +70,7 @@ impl Pacing {
         if self.is_thin { one_in } else { asked }
     }
 
-    /// One in how many of the second cuts is tried, if one in `asked` shall be.
+    /// One in how many of the second cuts is tried, at least `asked`.
     pub(super) fn second_cuts(&self, asked: u32) -> u32 {
         let Lives { after_first, after_second, .. } = self.lives;
         let fewer = if self.is_thin { after_second.div_ceil(after_first.max(1)).max(1) } else { 1 };

@@ -1,8 +1,9 @@
 //! Pages that the host writes one by one, in runs: each step over an array, while flash sees the
 //! same operations in the same order as when they are written one by one.
 //!
-//! A run ends before a page that fills its block or opens one, since blocks are closed and collected
-//! in between. Such a page is written alone, and so are all where something depends on each page.
+//! A run ends before a page that fills its block or opens one, since blocks are closed and
+//! collected in between. Such a page is written alone, and so are all where something depends on
+//! each page.
 
 use flash::{Lpn, Ppn};
 

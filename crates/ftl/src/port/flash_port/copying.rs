@@ -3,8 +3,8 @@
 //! Where the pages go is known before the first of them is read. So what is the same for all of
 //! them is found out once: block, die and mode of the target, and those of a source as long as the
 //! pages come from one block. A chip whose tags are logical numbers alone copies a run of pages at
-//! once, and the port only accounts for them. It programs a run of pages that the host writes one by
-//! one at once, too.
+//! once, and the port only accounts for them. It programs a run of pages that the host writes one
+//! by one at once, too.
 
 use flash::{Flash, Lpn, Page, PageCopy, Pbn, Ppn};
 

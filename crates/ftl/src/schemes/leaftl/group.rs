@@ -1,5 +1,5 @@
-//! The learned segments of a group of logical pages, in levels as in a log-structured table, and the
-//! group's conflict-resolution buffer.
+//! The learned segments of a group of logical pages, in levels as in a log-structured table, and
+//! the group's conflict-resolution buffer.
 //!
 //! ```text
 //!   level 0   [── new ──]      [ … ]        spans within a level never overlap
@@ -121,8 +121,8 @@ impl Group {
         self.levels.retain(|level| !level.is_empty());
     }
 
-    /// Moves segments that were in level 0 to level 1, or where they overlap another there, to a new
-    /// level before it.
+    /// Moves segments that were in level 0 to level 1, or where they overlap another there, to a
+    /// new level before it.
     fn push_down(&mut self, segments: Vec<Segment>) {
         let mut between = Vec::new();
         for segment in segments {

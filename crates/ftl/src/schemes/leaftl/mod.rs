@@ -54,7 +54,8 @@
 //! 2. A full buffer is written as a whole (`write_down`), by a flush, too: sorted, in runs, each to
 //!    the next die in turn, which collects first when it is short of free blocks.
 //! 3. `write_run`: find the pages that are replaced; program; release those; learn the run.
-//! 4. After each `compact_every` pages, compact all groups; one that takes more than 2 KiB, at once.
+//! 4. After each `compact_every` pages, compact all groups; one that takes more than 2 KiB, at
+//!    once.
 //!
 //! ## Reclaim
 //! 1. A die collects until more than `gc_threshold` blocks are free there.
@@ -410,8 +411,8 @@ impl Leaftl {
         })
     }
 
-    /// Where the page lies that flash has of a logical page, if it has one. If that is not known for
-    /// sure, a tag is read.
+    /// Where the page lies that flash has of a logical page, if it has one. If that is not known
+    /// for sure, a tag is read.
     fn locate<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
         let Some(predicted) = self.table.find(lpn) else { return Ok(None) };
         let ppn = self.exact(flash, lpn, predicted);

@@ -117,8 +117,8 @@ impl PageMapped for Leaftl {
 }
 
 impl Leaftl {
-    /// Moves pages off a die, run by run, up to the first error; returns the pages moved, and how it
-    /// ended.
+    /// Moves pages off a die, run by run, up to the first error; returns the pages moved, and how
+    /// it ended.
     fn move_in_runs<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,

@@ -4,8 +4,8 @@
 //!   start 1 B | length 1 B | slope 2 B, half float | intercept 4 B     page = intercept + ⌈slope · offset⌉
 //! ```
 //!
-//! Start and length are in offsets within the group. The last bit of the slope is the kind: 0 for an
-//! *accurate* segment, whose members stand at a constant stride and are mapped exactly; 1 for an
+//! Start and length are in offsets within the group. The last bit of the slope is the kind: 0 for
+//! an *accurate* segment, whose members stand at a constant stride and are mapped exactly; 1 for an
 //! *approximate* one, whose members a conflict-resolution buffer lists (`group.rs`). Rounding a
 //! slope down to half precision keeps accurate segments exact at every stride, since no product of
 //! slope and offset passes the whole number that it stands for.

@@ -92,8 +92,8 @@ impl LearnedTable {
         }
     }
 
-    /// Whether a page can be in one segment with the page before it: in the same group, further on in
-    /// the same block.
+    /// Whether a page can be in one segment with the page before it: in the same group, further on
+    /// in the same block.
     fn follows(&self, before: (Lpn, Ppn), page: (Lpn, Ppn)) -> bool {
         let ((lpn, ppn), (next_lpn, next_ppn)) = (before, page);
         place_of(lpn).0 == place_of(next_lpn).0

@@ -1,5 +1,5 @@
-//! Pages of the host's that are placed in a run: on the dies in turn, as one by one, up to the first
-//! that would fill its block or open one.
+//! Host pages that are placed in a run: on the dies in turn, as one by one, up to the
+//! first that would fill its block or open one.
 
 use flash::Ppn;
 

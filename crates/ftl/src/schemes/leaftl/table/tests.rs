@@ -92,7 +92,7 @@ fn a_table_says_what_its_bytes_and_a_plain_map_say() {
         let mut table = LearnedTable::new(PAGES, PAGES_PER_BLOCK, error_bound);
         let mut model = PlainModel { truth: vec![None; PAGES as usize], next_page: u32::MAX / 2 };
         let (mut off, mut deepest) = (0, 0);
-        for request in 0..20_000 {
+        for request in 0..20_000_u32 {
             let changed = drawn(&mut rng);
             match rng.bits() % 400 {
                 0 => table.compact(),
@@ -116,7 +116,7 @@ fn a_table_says_what_its_bytes_and_a_plain_map_say() {
                 _ => table.learn(&model.write(&changed)),
             }
             let all: Vec<_> = (0..PAGES).collect();
-            let looks_at_all = request & 15 == 0;
+            let looks_at_all = request.is_multiple_of(16);
             off += model.compare(&table, error_bound, if looks_at_all { &all } else { &changed });
             deepest = deepest.max(table.groups.iter().map(|group| group.size().levels).max().unwrap_or(0));
             let fault = if looks_at_all { table.fault() } else { None };
