@@ -128,7 +128,7 @@ def test_a_planted_bug_is_told_with_page_copies_and_rule(
     rule = r"wrong breaks promise (3 \(power cuts|4 \(failing flash) .*\).* at request \d+"
     assert re.search(rule, finding["message"]), finding["message"]
     told = "\n".join(finding["explanation"])
-    assert re.search(r"the power was cut at the (program|erase)|(program|erase) of .* could not be", told), told
+    assert re.search(r"the power was cut (at the|after)|(program|erase) of .* could not be", told), told
     copies = re.search(r"(?:no page|one page|\d+ pages) on flash names? LPN (\d+)", told)
     assert copies is not None, told
     assert f"LPN {copies[1]} should" in finding["message"] or f"(w{copies[1]}+" in finding["message"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -107,18 +108,20 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
     models = {point.spare: point.model for point in points}
     rows += [{"line": model, "x": spare, "mean": value, "low": value, "high": value} for spare, value in models.items()]
     clock = "" if any(point.has_clock for point in points) else ", without a clock"
+    life, at = _short_life(points[0].life[:1])
     return Drawing(
         f"Write amplification over spare on {workload}{clock}",
         [
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
+            *at,
             *_sizes(points),
             *([f"{sliced(*parts)}."] if (parts := [part for point in points if (part := point.slice_bytes)]) else []),
             f"Beside it, no model of this workload: {model}, single pages of the share in use, no block kept free.",
         ],
         spares.KEY,
         [Chart(metric, rows)],
-        ["FTL", "spare", metric.heading, "uniform, greedy", *points[0].life[:1]],
+        ["FTL", "spare", metric.heading, "uniform, greedy", *life],
         [
             [
                 *(point.layer, point.spare, text(metric, point.page_write_amplification), metric.text(point.model)),
@@ -129,6 +132,15 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
         request,
         _bought(points),
     )
+
+
+def _short_life(head: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The head of a column of lives without its conditions, for which 80 columns have no room; they
+    follow as a sentence."""
+    parts = [re.fullmatch(r"(life) \((.*)\)(.*)", text) for text in head]
+    return [
+        (part[1] + part[3]) if part else text for part, text in zip(parts, head, strict=True)
+    ], [f"Life: {part[2]}." for part in parts if part]
 
 
 def _sizes(points: list[spares.Measured]) -> list[str]:

@@ -151,10 +151,13 @@ def _is_steady(job: Job) -> bool:
 
 
 def _parts(generator: Json) -> list[Json]:
-    """A job as parts: itself, or those that it is a mixture of."""
+    """A job as parts: itself, or those that it is a mixture of, whose weights then add up to 1."""
     own: Json = {key: generator[key] for key in ("pattern", "write_share", "sizes", "unit") if key in generator}
     inner = own["pattern"].get("mixed") if isinstance(own["pattern"], dict) else None
-    return [own] if inner is None else [own | part for part in inner]
+    if inner is None:
+        return [own]
+    total = sum(part.get("weight", 1) for part in inner)
+    return [own | part | {"weight": part.get("weight", 1) / total} for part in inner]
 
 
 def _part(part: Json, weight: float, region: tuple[float, float], stream: int) -> Json:

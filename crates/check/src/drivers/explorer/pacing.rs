@@ -28,7 +28,7 @@ impl Lives {
     }
 }
 
-/// What is known of the workload; by default nothing, and then all cuts are tried.
+/// Knowledge of the workload; by default none, and then all cuts are tried.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pacing {
     pub(super) lives: Lives,
