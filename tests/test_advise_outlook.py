@@ -125,16 +125,17 @@ UNKNOWN = ", and their error is not known:"
     ("amplification", "written", "said"),
     [
         pytest.param(
-            [1.0, 1.0, *[2.0] * 6, 4.0, 4.0],
+            [2.0, 2.0, *[2.0] * 6, 2.14, 2.14],
             1.5,
-            f"{UNKNOWN} under page write amplification went from 1.00 to 4.00. Give about 24 requests (--requests).",
+            f"{UNKNOWN} under page write amplification went from 2.00 to 2.14. Give about 24 requests (--requests).",
             id="rises",
         ),
         pytest.param(
             [4.0, 4.0, *[2.0] * 6, 2.0, 2.0],
             1.5,
-            f"{UNKNOWN} under page write amplification went from 4.00 to 2.00. Give about 24 requests (--requests).",
-            id="falls",
+            "No years are told: under page write amplification went from 4.00 to 2.00. "
+            "Give about 24 requests (--requests).",
+            id="falls far",
         ),
         pytest.param(
             [2.0] * 10,
@@ -166,7 +167,7 @@ def test_years_without_a_forecast_come_with_how_far_they_are_off(
     document["study"] = {"workload": {"generator": {}}}
     best = with_columns(run("page"), document=json.dumps(document))
     told = typed(life.sentences(Query(trace, goal="wa"), best, None)[-1])
-    assert told == f"These years are no forecast, which takes 4 erases per block{said}"
+    assert told == (said if said[0] == "N" else f"These years are no forecast, which takes 4 erases per block{said}")
 
 
 @pytest.mark.parametrize("falls", [True, False])

@@ -102,7 +102,8 @@ def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
     told = [typed(sentence) for sentence in qlc.sentences]
     mine = qlc.advised.measured
     (own,) = [sentence for sentence in told if sentence.startswith("The device maps 16 KiB at a time.")]
-    assert re.search(r"grows by 2[0-9.]+ MiB per TB of the drive \(page: 2[0-9.]+ MiB\); here it has 67.1 MB", own) or LONG, own
+    per_tb = r"grows by 2[0-9.]+ MiB per TB of the drive \(page: 2[0-9.]+ MiB\); here it has 67.1 MB"
+    assert re.search(per_tb, own) or LONG, own
     whole_map = with_columns(mine, mapping_hit_ratio=1.0)
     assert sentences(qlc.query, qlc.result, whole_map)[0].endswith(
         "must grow with the data to do so on a larger drive."

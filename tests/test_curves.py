@@ -226,14 +226,15 @@ def test_spare_tells_sizes_that_change_with_it_and_lives(device: tuple[str, ...]
     options = ("--bs", "4k", *device, "--ftl", "page", "--in-use", "80%", "--requests", 300_000)
     curve = call("curve", "spare", "randwrite", *options, "--spares", "0.1,0.2", "--store", "s")
     assert sizes in " ".join(curve.stderr.split())
-    heading = r"life \(1 DWPD, [\d,]+ erases per block, by the preset [a-z-]+\)"
-    assert re.search(f"  {heading}$", curve.stdout.splitlines()[1])
+    conditions = r"1 DWPD, [\d,]+ erases per block, by the preset [a-z-]+"
+    assert curve.stdout.splitlines()[1].endswith("  life")
+    assert re.search(rf"Life: {conditions}\.", " ".join(curve.stderr.split()))
     steady = (*options, "--precondition", "steady", "--no-clock")
     compared = call("compare", "randwrite", *steady, "--set", "device.spare=0.1").stdout
     (life,) = set(re.findall(r"[0-9.]+ years(?= at )", " ".join(compared.split())))
     assert curve.stdout.splitlines()[2].endswith(f"  {life}")
     swept = call("sweep", "randwrite", *steady, "--vary", "device.spare=0.1,0.2", "--store", "s").stdout
-    assert re.search(heading, swept)
+    assert re.search(rf"life \({conditions}\)", swept)
     assert life in swept
 
 

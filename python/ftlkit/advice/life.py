@@ -60,7 +60,8 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     """How long the host can write by write amplification alone, where no life is forecast.
 
     No time is told where it is that of a device in its first turn, which ends with the first erase
-    of each block; else how far it is off by parts of the run.
+    of each block, or where write amplification was far from settled; else how far it is off by
+    parts of the run.
     """
     measured = [best, *([reference] if reference is not None and best.stack != REFERENCE else [])]
     documents = [json.loads(each.rows[0]["document"]) for each in measured]
@@ -69,6 +70,9 @@ def _even(best: Measured, reference: Measured | None) -> list[str]:
     if not (told := even(together)):
         return []
     new = {stack: run["erases"]["mean"] for stack, run in runs.items() if is_in_first_turn(run)}
+    far = [run for run in runs.values() if drift.has_trend(drift.parts(run), drift.APART)]
+    if not new and far:
+        return [f"No years are told: {_unsettled(together, far[0])}."]
     if not new:
         return [*told, _off(together)]
     erased = " and ".join(f"{units.plain(mean)} times under {stack}" for stack, mean in new.items())

@@ -170,8 +170,8 @@ def torture(
     `compare`, is scaled down: it keeps its program order, units, superblocks and exposure to power
     cuts, has at most 1,200 pages of 512 bytes, and no clock. Schemes of `"all"` that refuse the
     devices are `left_out`. Each trial takes a bounded number of flash operations and follows from
-    the seed; how many there are depends on the time. After Ctrl-C, `Interrupted.finished` is the report so
-    far. Raises `UserError` when the input is at fault.
+    the seed; how many there are depends on the time. After Ctrl-C, `Interrupted.finished` is the
+    report so far. Raises `UserError` when the input is at fault.
     """
     minutes, seed = options["minutes"], options["seed"]
     if not (minutes > 0 and math.isfinite(minutes)):

@@ -135,12 +135,11 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
 
 
 def _short_life(head: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The head of a column of lives without its conditions, for which 80 columns have no room; they
-    follow as a sentence."""
+    """The head of a column of lives, and apart its conditions, which have no room in 80 columns."""
     parts = [re.fullmatch(r"(life) \((.*)\)(.*)", text) for text in head]
-    return [
-        (part[1] + part[3]) if part else text for part, text in zip(parts, head, strict=True)
-    ], [f"Life: {part[2]}." for part in parts if part]
+    return [(part[1] + part[3]) if part else text for part, text in zip(parts, head, strict=True)], [
+        f"Life: {part[2]}." for part in parts if part
+    ]
 
 
 def _sizes(points: list[spares.Measured]) -> list[str]:

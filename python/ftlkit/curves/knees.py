@@ -88,7 +88,7 @@ def _knee(kept: Sequence[Point], kinds: Mapping[str, str], whose: str, percentil
     metric = min(places, key=lambda name: places[name])
     place, of = places[metric], f"{percentile} of {kinds[metric]}"
     if place == last:
-        return f" {whose} is at {_rate(kept[-1])}: up to there {percentile} stays below {KNEE} times that at half."
+        return f" {whose} is no lower than {_rate(kept[-1])}: {percentile} stays below {KNEE} times that at half."
     low, high = kept[place], kept[place + 1]
     shares = f"{units.share(low.over / most)} to {units.share(high.over / most)} of {_rate(kept[-1])}"
     half = units.duration(at_load(kept, metric, most / 2))

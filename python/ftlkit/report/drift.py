@@ -50,9 +50,9 @@ def parts(run: Run) -> list[float]:
     return fifths(series["write_amplification"], written_between(series["host_written_bytes"]))
 
 
-def has_trend(part: list[float]) -> bool:
-    """Whether write amplification ended otherwise than it began."""
-    return bool(part) and not 1 / TREND <= part[-1] / part[0] <= TREND
+def has_trend(part: list[float], factor: float = TREND) -> bool:
+    """Whether write amplification ended otherwise than it began, by more than a factor."""
+    return bool(part) and not 1 / factor <= part[-1] / part[0] <= factor
 
 
 def passes(results: Outcome, run: Run) -> float:

@@ -136,8 +136,8 @@ impl Group {
         }
     }
 
-    /// What is left of a segment without these offsets, from its first to its last member; the
-    /// buffer is told.
+    /// The rest of a segment without these offsets, from its first to its last member; the buffer
+    /// is told.
     fn without(&mut self, segment: Segment, taken: &Offsets) -> Option<Segment> {
         if segment.is_approximate() {
             let at = self.buffer.iter().position(|list| list[0] == segment.start)?;
