@@ -133,7 +133,8 @@ mod tests {
         let chip: Chip<Lean> = TestFlash::new(16, 4).chip();
         let layout = Layout::of(&chip, 40, 1);
         let mut flash = FlashPort::new(Timed { chip, timing: Untimed });
-        let mut scheme = PageMap::<Page>::format(&layout, &Values::none()).expect("fits");
+        let values = Values::check("page", PageMap::<Page>::ENTRY.parameters, &Settings::new()).expect("defaults");
+        let mut scheme = PageMap::<Page>::format(&layout, &values).expect("fits");
         (0..16).for_each(|block| scheme.blocks.has_failed(Pbn::new(block)));
         let lpns: Vec<_> = (0..30).map(Lpn::new).collect();
         let (written, result) = scheme.write_each(&mut flash, &lpns);
