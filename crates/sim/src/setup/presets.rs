@@ -91,6 +91,7 @@ pub fn preset(name: &str) -> Result<&'static Preset, SimError> {
 mod tests {
     use super::super::device::Draft;
     use super::*;
+    use crate::timing::engine::Model;
 
     /// Keys of an ability that are the preset's alone go with it.
     #[test]
@@ -108,7 +109,12 @@ mod tests {
             "pricing = \"serial\"",
             "bit_errors = \"none\"",
         ] {
+            // What a paper's serial device never had is not turned off there.
+            let is_of_dies = key.starts_with("die_order");
             for preset in presets() {
+                if is_of_dies && preset.device.pricing == Some(Model::Serial) {
+                    continue;
+                }
                 let keys = format!("preset = \"{}\"\n{key}", preset.name);
                 let document = Document::parse(&keys).expect("TOML");
                 let text: DeviceText = serde_json::from_value(document.value()).expect("keys");

@@ -137,6 +137,7 @@ fn toml(stack: &Stack) -> String {
 /// The results with a clock or without, as data.
 fn run(text: &str, clock: &str) -> Result<Value, SimError> {
     let study = parse_toml(&text.replace('#', &format!("clock = {clock}")), "").expect("it is spelled right");
+    println!("{text}");
     let results = run_study(&study, &Control::new())?;
     Ok(serde_json::to_value(&results.runs[0]).expect("plain data"))
 }
