@@ -4,8 +4,8 @@
 use ftl::{Cause, FlashOp, Nanos};
 
 use super::{
-    DELAY_ENDS, ERASE, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask,
-    READ, TOLD, event,
+    DELAY_ENDS, Ended, EventTiming, GENERAL, OF_DIE, OF_OPERATION, OVER, PLAIN, PROGRAM, Phase, PricedTask, READ, TOLD,
+    event,
 };
 use crate::timing::calendar::NEVER;
 use crate::timing::collections::Collections;
@@ -245,12 +245,12 @@ impl EventTiming {
 
     /// The account of an entry whose operation ends goes on to those that follow it: to the first
     /// of them, or to the waiter for its end, the account itself, and copies to others. Who
-    /// waited for its block to be erased, or for room, has an account already. Of a program unit,
-    /// data may come by background work, which has none.
+    /// waited for its block to be erased, or for room, has an account already; background work, which
+    /// has none, may have been in the way, or have brought data of a program unit.
     fn hand_on(&mut self, number: u32, first_link: u32) {
         let Self { breakdown: Some(breakdown), tasks, now, program_units, .. } = self else { return };
         let &Entry { account, kind, task, .. } = tasks.get(number);
-        if account == NONE && task.course.class() != ERASE && program_units.is_none() {
+        if account == NONE && first_link == NONE {
             return;
         }
         if account != NONE {
