@@ -227,7 +227,7 @@ def test_what_is_tried_leaves_the_held_out_part_its_time(
     machine.beside_s = beside_s
     defaults = tuple(head.text for head in mappings)[:12]
     _, result = searched(monkeypatch, machine, budget_s, defaults=defaults)
-    assert len({*result.required} - result.finalists.keys()) <= 1
+    assert len({*result.required} - result.finalists.keys()) <= 2
     assert "page" in result.finalists
 
 

@@ -56,7 +56,10 @@ def test_columns_of_counts_are_those_with_a_clock_and_others_null(both: tuple[fk
 
 def test_sentences_tables_and_charts_speak_of_counts_alone(both: tuple[fk.Results, fk.Results], tmp_path: Path) -> None:
     _, clockless = both
-    assert facts.intro(clockless.document)[-1] == "Preconditioning: fill, without a clock."
+    assert (
+        facts.intro(clockless.document)[-1]
+        == "Preconditioning: fill, all of the capacity in use (no --in-use given), without a clock."
+    )
     text = str(clockless.verdict)
     assert text.startswith("page and dftl have the least write amplification: 1.00, against up to ")
     assert "GC" in text

@@ -112,6 +112,10 @@ _STACKS = [
 ]
 
 
+_OF_A_BLOCK = "pages being moved"
+"""At most a block's, and blocks of a slice may hold up to twice as many units."""
+
+
 @pytest.mark.parametrize(("device", "part"), [(_WORD_LINES, 4), (_PAGES, 2)], ids=["word lines", "pages"])
 def test_every_structure_of_a_slice_is_that_of_the_whole(device: Json, part: int) -> None:
     sliced = device | {"slice": resolved(device)["capacity"] // part}
@@ -124,6 +128,8 @@ def test_every_structure_of_a_slice_is_that_of_the_whole(device: Json, part: int
         for name, structure in parts.items():
             for kind in ("ram_bytes", "flash_bytes"):
                 mine, its = structure[kind], whole[stack][name][kind]
+                if name == _OF_A_BLOCK and its <= mine <= 2 * its:
+                    continue
                 # Whole entries are rounded up on either, and whole pages where there are some.
                 if abs(mine - its) > 0.03 * its + part * (4096 if its > 4 * 4096 else 64):
                     wrong.append(f"{stack}: {name} has {mine} {kind} by the slice, {its} on the whole")
