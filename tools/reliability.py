@@ -52,7 +52,7 @@ def table(report: TortureReport) -> str:
     swarm = " --swarm" if options["swarm"] else ""
     command = f"ftlkit torture --ftl all --minutes {options['seconds'] / 60:g} --seed {options['seed']}{swarm}"
     ended = ", stopped before its time" if report["cancelled"] else ""
-    took = f"{report['elapsed_s'] / 60:.1f} minutes on {report['threads']} threads{ended}"
+    took = f"{report['elapsed_s'] / 60:.1f} minutes on {report['threads']} thread{'s' * (report['threads'] > 1)}{ended}"
     lines = [f"`{command}`: {took}.", "", f"| scheme | {' | '.join(name for name, _ in COLUMNS)} |"]
     lines.append("|---|" + "---:|" * len(COLUMNS))
     lines += [
