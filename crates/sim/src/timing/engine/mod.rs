@@ -33,7 +33,7 @@ use crate::timing::fifo::Fifo;
 use crate::timing::front_end::{FrontEnd, Stations};
 use crate::timing::overtaking::Line;
 use crate::timing::planes::Planes;
-use crate::timing::priced_task::{COPY_BACK, ERASE, PROGRAM, PricedTask, READ};
+use crate::timing::priced_task::{COPY_BACK, PROGRAM, PricedTask, READ};
 use crate::timing::prices::{Course, Prices};
 use crate::timing::program_buffer::ProgramBuffer;
 use crate::timing::program_units::ProgramUnits;
