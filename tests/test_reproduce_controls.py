@@ -78,6 +78,12 @@ def test_claim_that_nothing_differs_falls_out_of_its_bounds(study: Path, a: floa
     assert judged(study, claim("measured", measure, bounds), runs(a=a, c=c)).verdict == verdict
 
 
+def test_claim_against_runs_that_give_0_is_open(study: Path) -> None:
+    points = [made(0.8, variant="A"), made(0.0, variant="B"), made(0.8, variant="C")]
+    (row,) = judged(study, claim("measured", CHANGE, LESS), points).rows
+    assert (row.verdict, row.note) == ("open", "a share of 0 has no meaning: the runs that it is compared with give 0")
+
+
 def test_value_of_0_falls_by_more_than_an_absolute_noise(study: Path) -> None:
     measure = 'kind = "difference", of = "A", against = "B"'
     bounds = KNOCKOUT.replace(LESS, "reproduced = [0.0, 0.0]\npartly = [-9.0, 9.0]\n")

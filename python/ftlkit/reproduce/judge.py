@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ftlkit.reproduce.claims import GROUPS, Claim
-from ftlkit.reproduce.measures import MEASURES, at_edge, set_against_printed
+from ftlkit.reproduce.measures import MEASURES, ShareOfNothingError, at_edge, set_against_printed
 
 if TYPE_CHECKING:
     from ftlkit.reproduce.points import Point
@@ -252,10 +252,12 @@ def _label(claim: Claim, point: Point, keys: Sequence[str]) -> str:
 
 def _row(claim: Claim, label: str, points: Sequence[Point]) -> Row:
     obstacle = _obstacle([point for point in points if claim.uses(point)])
-    if obstacle:
-        measure = MEASURES[claim.measure["kind"]]
-        return Row(label, [], "open", claim.unit, measure.is_difference, note=obstacle)
-    return _measured(claim, label, [point for point in points if not point.error])
+    if not obstacle:
+        try:
+            return _measured(claim, label, [point for point in points if not point.error])
+        except ShareOfNothingError as error:
+            obstacle = str(error)
+    return Row(label, [], "open", claim.unit, MEASURES[claim.measure["kind"]].is_difference, note=obstacle)
 
 
 def _obstacle(asked: Sequence[Point]) -> str:

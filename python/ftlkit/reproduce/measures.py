@@ -10,6 +10,10 @@ from ftlkit._util import Json
 from ftlkit.reproduce.points import Point, column, distribution, over_time
 
 
+class ShareOfNothingError(UserError):
+    """Runs whose figure is to be a share of 0: they give no verdict."""
+
+
 @dataclass(frozen=True)
 class Measure:
     """A measure: its function, the keys that it needs and takes, and what 0 means in its number."""
@@ -51,7 +55,7 @@ def _lowest(measure: Json, points: Sequence[Point]) -> float:
 def _over(value: float, base: float) -> float:
     """How far a value is above another, as a share of it."""
     if base == 0:
-        raise UserError("a share of 0 has no meaning: the runs that it is compared with give 0.")
+        raise ShareOfNothingError("a share of 0 has no meaning: the runs that it is compared with give 0")
     return value / base - 1
 
 
@@ -227,7 +231,7 @@ def _strays(point: Point, values: Sequence[float | None]) -> float:
     ]
     whole = sum(parts)
     if whole == 0:
-        raise UserError(f"a share of 0 has no meaning: the series of {point.variant} is 0 throughout.")
+        raise ShareOfNothingError(f"a share of 0 has no meaning: the series of {point.variant} is 0 throughout")
     sums = itertools.accumulate(parts)
     return max(abs(so_far / whole - request / requests[-1]) for so_far, request in zip(sums, requests[1:], strict=True))
 
