@@ -245,8 +245,8 @@ impl EventTiming {
 
     /// The account of an entry whose operation ends goes on to those that follow it: to the first
     /// of them, or to the waiter for its end, the account itself, and copies to others. Who
-    /// waited for its block to be erased, or for room, has an account already; background work, which
-    /// has none, may have been in the way, or have brought data of a program unit.
+    /// waited for its block to be erased, or for room, has an account already. Background work,
+    /// which has none, may have been in the way, or have brought data of a program unit.
     fn hand_on(&mut self, number: u32, first_link: u32) {
         let Self { breakdown: Some(breakdown), tasks, now, program_units, .. } = self else { return };
         let &Entry { account, kind, task, .. } = tasks.get(number);
