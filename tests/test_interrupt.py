@@ -45,7 +45,7 @@ def said(process: subprocess.Popen[str], words: str, within_s: float) -> str:
 
 def test_finished_runs_are_kept(start: Start, tmp_path: Path) -> None:
     """The page run takes a moment, the block run long; one thread runs them in turn."""
-    workload = "compare fin1 --ftl page,block --requests 300000 --precondition steady --addresses dense --threads 1"
+    workload = "compare fin1 --ftl page,block --requests 2000000 --precondition steady --addresses dense --threads 1"
     process = start(*workload.split(), "--json", "r.json")
     assert "page: done" in said(process, "page: done", 90)
     assert stopped(process) < STOPS_WITHIN_S
