@@ -84,7 +84,7 @@ def test_of_dense_addresses_both_sizes_are_told(tmp_path: Path) -> None:
     ), told
 
 
-def test_a_life_that_there_is_no_time_to_forecast_is_told_in_years(call: Call) -> None:
+def test_a_life_that_there_is_no_time_to_forecast_names_the_requests_that_would_do(call: Call) -> None:
     arguments = ["zipf", "--device", "slc-small", "--capacity", "64MiB", "--goal", "life", "--budget", "1ms"]
     text = " ".join(call("advise", *arguments).stdout.split())
     assert re.match(r"Not enough time; best so far: page \(.*?\): write amplification ", text), text

@@ -216,7 +216,7 @@ def test_a_first_run_that_takes_too_long_leaves_time_for_fewer_requests(monkeypa
     assert machine.now_s <= BEGAN_S + 45.0
 
 
-@pytest.mark.parametrize(("budget_s", "beside_s"), [(20.0, 0.4), (30.0, 1.0), (40.0, 1.0), (60.0, 0.4)])
+@pytest.mark.parametrize(("budget_s", "beside_s"), [(24.0, 0.4), (36.0, 1.0), (40.0, 1.0), (60.0, 0.4)])
 def test_what_is_tried_leaves_the_held_out_part_its_time(
     monkeypatch: pytest.MonkeyPatch, budget_s: float, beside_s: float
 ) -> None:
@@ -227,7 +227,7 @@ def test_what_is_tried_leaves_the_held_out_part_its_time(
     machine.beside_s = beside_s
     defaults = tuple(head.text for head in mappings)[:12]
     _, result = searched(monkeypatch, machine, budget_s, defaults=defaults)
-    assert len({*result.required} - result.finalists.keys()) <= 2
+    assert len({*result.required} - result.finalists.keys()) <= 1
     assert "page" in result.finalists
 
 

@@ -352,7 +352,7 @@ fn the_drawn_runs_use_every_option_collect_and_miss() {
 
 #[test]
 fn the_drawn_serial_runs_are_of_every_kind() {
-    // One case in twelve is serial: as many again are drawn for the rarest kind.
+    // Serial cases are few: as many again are drawn for the rarest kind.
     let cases = (1_000_000..1_000_000 + 2 * RUNS).map(draw).filter(|case| is_small(case) && case.rules.serial);
     let runs: Vec<_> = cases.map(|case| (case.done(), case)).collect();
     let kinds: [fn(&Case, &Tally, u64) -> bool; 5] = [
