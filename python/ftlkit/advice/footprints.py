@@ -19,8 +19,8 @@ from ftlkit.study import slices
 
 TB = 10**12
 """Bytes by which makers of drives state a capacity."""
-_SMALL_PAGES, _FEW_BLOCKS = 1 << 15, 64
-"""Pages of a small device, unless blocks per plane become too few."""
+_SMALL_PAGES, _FEW_BLOCKS, _FEW_SPARE = 1 << 15, 64, 13
+"""Pages of a small device, unless blocks per plane or the spare ones of these become too few."""
 _NEAR = 0.1
 """What is so near to the RAM that may be taken is asked of the whole device."""
 
@@ -97,7 +97,7 @@ def small(device: Json, times: int = 1) -> Json:
         return device
     blocks = device["blocks_per_plane"]
     across = device["channels"] * device["dies_per_channel"] * device["planes_per_die"] * device["pages_per_block"]
-    few = times * max(_FEW_BLOCKS, _SMALL_PAGES // across)
+    few = times * max(_FEW_BLOCKS, math.ceil(_FEW_SPARE / max(device["spare"], 0.01)), _SMALL_PAGES // across)
     return with_blocks(device, few) if few < blocks else device
 
 
@@ -126,9 +126,14 @@ class Builds:
         return self.exact_refusal(stack) if not self.is_large or _refusal(self._small, stack) else ""
 
     def refuses(self, stack: str) -> bool:
-        """Whether a stack does not fit; what is too little on a small device is on a large one."""
+        """Whether a stack does not fit; what is too little on a small device is on a large one.
+
+        Parts that do not fit the small device by default, with so little spare, are asked of the whole.
+        """
         self._check()
-        return bool(_refusal(self._small if self.is_large else self._whole, stack))
+        default = "+".join(part.partition(":")[0] for part in stack.split("+"))
+        tells = self.is_large and not _refusal(self._small, default)
+        return bool(_refusal(self._small if tells else self._whole, stack))
 
     def look_at(self, stacks: Sequence[str]) -> None:
         """Ask about stacks together, which is quicker where all of them fit."""
