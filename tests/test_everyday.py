@@ -98,6 +98,26 @@ def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call
 
 
 @pytest.mark.parametrize(
+    ("size", "options", "meant"),
+    [
+        ("size=800G", "--in-use 80%", "--in-use 89.4%"),
+        ("filesize=800G", "--in-use 700GB", "--in-use 89.4%"),
+        ("size=2T", "--in-use=80%", "--in-use=80% --span 715GiB"),
+        ("size=2T", "", "--span 894GiB"),
+    ],
+)
+def test_a_job_larger_than_the_drive_is_refused_before_any_work(
+    size: str, options: str, meant: str, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = tmp_path / "db.fio"
+    job.write_text(f"[db]\nrw=randrw\nbs=4k\n{size}\n", encoding="utf-8")
+    monkeypatch.setattr("ftlkit._native.check_study", None)
+    typed = f"advise {job} --device 7450-like {options}".split()
+    last = call(*typed, exits=2).stderr.splitlines()[-1]
+    assert last == f"Try: ftlkit advise {job} --device 7450-like {meant}"
+
+
+@pytest.mark.parametrize(
     ("flag", "said"),
     [
         ("--spare", "It is a key of the study: --set device.spare=VALUE"),

@@ -14,6 +14,9 @@ from ftlkit._native import UserError
 _MEANT = re.compile(r"[Dd]id you mean:? [`'\"]?(?P<word>[^\s`'\"?]+)|\(Possible options?: (?P<options>[^)]+)\)")
 """What an error says was meant."""
 
+_GIVEN = re.compile(r"\bGive (?P<flag>--[a-z-]+) (?P<value>[\w.%]+\b%?)")
+"""An option with its value that an error says to give."""
+
 _FURTHER = re.compile(r"unexpected extra arguments?(?:\(s\))? \((?P<words>.*)\)")
 """What an error says of words behind the last argument."""
 
@@ -113,9 +116,10 @@ def corrected(error: str, typed: Sequence[str], taken: Mapping[str, str] = _NOTH
     The wrong one stands in the error before what was meant. `taken` says what each option takes,
     which stands behind one that lacks it.
     """
-    found = _MEANT.search(error)
+    found, given = _MEANT.search(error), _GIVEN.search(error)
     if found is None:
-        return None
+        is_known = given is not None and given["flag"] in taken
+        return f"ftlkit {shlex.join(once([*typed, *given.groups()], taken))}" if given and is_known else None
     meant = [word.rstrip(".,;") for word in (found["word"] or found["options"]).split(", ")]
     # A flag is no value, and a value no flag. Of equal values, the one of the option told is wrong.
     pairs = [

@@ -5,6 +5,7 @@ has: a generator, a closed loop of a depth, and how the device is prepared. Wher
 given, it is the data on the device: its capacity, or the share of it that is in use.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -91,25 +92,39 @@ def fit(study: Json) -> None:
     least = max(SPAN, _size("span", workload.get("span", SPAN)))
     device = study["device"] = slices.chosen(_with_size(study.get("device", {}), least))
     drive, simulated = slices.sizes(device) or (least, least)
-    unit = generator.get("unit", BS)
+    unit, in_use = generator.get("unit", BS), study.get("run", {}).get("in_use", 1)
     if "span" in workload:
         fits = workload.get("addresses", "refuse") != "refuse"
-        span = _checked(workload["span"], unit, None if fits else drive) * simulated // drive
+        span = _checked(workload["span"], unit, None if fits else (in_use, drive)) * simulated // drive
     else:
-        span = int(simulated * _share(study.get("run", {}).get("in_use", 1), drive))
+        span = int(simulated * _share(in_use, drive))
     fitted = generator | {"span": _whole(span, unit)}
     study["workload"] = {key: value for key, value in workload.items() if key != "span"} | {"generator": fitted}
 
 
-def _checked(given: object, unit: object, most: int | None = None) -> int:
-    """The bytes of a given span: at least one request, and at most the device."""
+def _checked(given: object, unit: object, most: tuple[float | str, int] | None = None) -> int:
+    """The bytes of a given span: at least one request, and at most what is in use of the device."""
     span = _size("span", given)
     if span < _request(unit):
         raise UserError(f"workload.span = {given}: must be at least one request, {units.size(_request(unit))}.")
-    if most is not None and span > most:
+    if most is None:
+        return span
+    in_use, drive = most
+    used = int(_share(in_use, drive) * drive)
+    power = max(used.bit_length() - 5, 0) // 10
+    within = f"--span {used >> 10 * power}{('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    told = f"workload.span = {units.size(span) if isinstance(given, int) else given}: must be at most"
+    if span > drive:
         raise UserError(
-            f"workload.span = {given}: must be at most the capacity, {units.size(most)}. Give a larger one "
-            "(--capacity), or fold the addresses (--addresses wrap)."
+            f"{told} the capacity, {units.size(drive)}. Give {within}, a larger one (--capacity), or fold the "
+            "addresses (--addresses wrap)."
+        )
+    # What is within a request of it the simulator decides, which counts pages.
+    if span >= used + _request(unit):
+        percent = min(math.ceil(1000 * span / drive) / 10, 100)
+        raise UserError(
+            f"{told} the data in use, {units.size(used)} (run.in_use = {in_use} of {units.size(drive)}). "
+            f"Give --in-use {percent:g}% or {within}."
         )
     return span
 
