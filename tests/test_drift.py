@@ -42,6 +42,13 @@ def ran(stack: str, pattern: str, preparation: str, passes: float) -> Outcome:
     return Outcome(json.loads(_native.run_study(json.dumps(asked), Control(), 1)))
 
 
+@pytest.mark.parametrize(
+    ("fifths", "is_trend"), [([0.0, 0.4], True), ([0.4, 0.0], True), ([0.0, 0.0], False), ([2.0, 2.1], False)]
+)
+def test_a_fifth_that_a_buffer_absorbed_is_no_division(fifths: list[float], *, is_trend: bool) -> None:
+    assert drift.has_trend(fifths) == is_trend
+
+
 def kinds(outcome: Outcome) -> set[str]:
     """The kinds of caution of a run."""
     return {caution.kind for caution in all_cautions(outcome)}
