@@ -580,6 +580,17 @@ def test_more_values_than_directions_are_refused(tmp_path: Path) -> None:
         built(str(path))
 
 
+def test_sizes_with_shares_lie_at_multiples_of_themselves() -> None:
+    made = study.build("randwrite", "page", None, {"bs": "64k/80:4k/20", "requests": 2_000})["workload"]
+    (large, small) = made["generator"]["pattern"]["mixed"]
+    assert (large["unit"], large["weight"], small["unit"], small["weight"]) == (65536, 80, 4096, 20)
+    results = fk.compare("randwrite", "page", bs="64k/80:4k", requests=2_000, capacity="64MiB", clock=False)
+    # 80 % of 16 pages and 20 % of one.
+    assert results.document["runs"][0]["host_pages_written"] == pytest.approx(26_000, rel=0.05)
+    in_turn = study.build("seqwrite", "page", None, {"bs": "64k/80:4k"})["workload"]["generator"]
+    assert [one["size"] for one in in_turn["sizes"]["choice"]] == [65536, 4096]
+
+
 @pytest.mark.parametrize("bs", ["200..2048", "200-2k"])
 def test_a_range_of_request_sizes_is_of_multiples_of_the_least(bs: str) -> None:
     generator = built("randwrite", bs=bs)["workload"]["generator"]

@@ -181,6 +181,32 @@ def multiples(least: int, most: int) -> Json:
     return {"uniform": {"min": least, "max": most, "step": least}}
 
 
+def _size(where: str, text: str) -> int:
+    # To fio, 4k, 4kb and 4KiB are the same.
+    plain = text if text.lower().endswith("ib") else text.rstrip("bB")
+    try:
+        return _native.read_quantity("size", plain)
+    except UserError as error:
+        raise UserError(f"{where}{text}: {error}.") from None
+
+
+def shared_sizes(where: str, text: str) -> tuple[int, float, Json]:
+    """Sizes with their shares, as fio has them: the least, the mean and the generator's key.
+
+    Those without a share take the rest alike.
+    """
+    parts = [part.partition("/")[::2] for part in text.split(":")]
+    shares = [float(share.rstrip("%")) for _, share in parts if share.rstrip("%").replace(".", "", 1).isdecimal()]
+    empty = [size for size, share in parts if not share]
+    if len(shares) + len(empty) < len(parts) or not (empty or any(shares)):
+        raise UserError(f"{where}{text} is not read. Give each size its share: 4k/60:16k/40.")
+    rest = max(100 - sum(shares), 0) / max(len(empty), 1)
+    pairs = [(_size(where, size), float(share.rstrip("%") or rest)) for size, share in parts]
+    mean = sum(size * weight for size, weight in pairs) / sum(weight for _, weight in pairs)
+    choice = [{"size": size, "weight": weight} for size, weight in pairs]
+    return min(size for size, _ in pairs), mean, {"sizes": {"choice": choice}}
+
+
 class _Reading:
     """The keys of a job, each taken once; those that are left are named."""
 
@@ -283,7 +309,7 @@ class _Reading:
         split, between = keys.get("bssplit"), keys.get("bsrange")
         unit = self._bytes("bs", keys.get("bs", "4k"))
         if split:
-            return self._split(split)
+            return shared_sizes(f"{self._path}: bssplit=", split)
         if between:
             least, most = (self._bytes("bsrange", size) for size in between.partition("-")[::2])
             if not 0 < least <= most:
@@ -292,21 +318,6 @@ class _Reading:
                 )
             return least, (least + most // least * least) / 2, {"sizes": multiples(least, most)}
         return unit, unit, {}
-
-    def _split(self, split: str) -> tuple[int, float, Json]:
-        """Sizes with their shares, as fio has them: those without one take the rest alike."""
-        parts = [part.partition("/")[::2] for part in split.split(":")]
-        shares = [float(share) for _, share in parts if share.replace(".", "", 1).isdecimal()]
-        empty = [size for size, share in parts if not share]
-        if len(shares) + len(empty) < len(parts) or not (empty or any(shares)):
-            raise UserError(
-                f"{self._path}: bssplit={split} is not read. Give each size its share: bssplit=4k/60:16k/40."
-            )
-        rest = max(100 - sum(shares), 0) / max(len(empty), 1)
-        pairs = [(self._bytes("bssplit", size), float(share or rest)) for size, share in parts]
-        mean = sum(size * weight for size, weight in pairs) / sum(weight for _, weight in pairs)
-        choice = [{"size": size, "weight": weight} for size, weight in pairs]
-        return min(size for size, _ in pairs), mean, {"sizes": {"choice": choice}}
 
     def _pattern(self, *, is_random: bool) -> Any:  # noqa: ANN401 - a pattern of a generator
         if not is_random:
@@ -367,9 +378,4 @@ class _Reading:
         return int(self._number(key, str(self._take(key, otherwise))))
 
     def _bytes(self, key: str, text: str) -> int:
-        # To fio, 4k, 4kb and 4KiB are the same.
-        plain = text if text.lower().endswith("ib") else text.rstrip("bB")
-        try:
-            return _native.read_quantity("size", plain)
-        except UserError as error:
-            raise UserError(f"{self._path}: {key}={text}: {error}.") from None
+        return _size(f"{self._path}: {key}=", text)

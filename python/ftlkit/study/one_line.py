@@ -172,6 +172,7 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
     generator: Json = {"pattern": pattern, "unit": unit, "write_share": writes, "arrivals": fio_job.ARRIVALS, **sizes}
     if "theta" in options:
         generator["pattern"] = {"zipf": {"theta": float(options["theta"])}}
+    generator = _apart(generator)
     closed: Json = {"loop": "closed"}
     if name == "log":
         generator["flush_every"] = 1
@@ -187,10 +188,13 @@ def shape(choice: object, options: Mapping[str, Any]) -> Shape | None:
 
 
 def _sizes(bs: object) -> tuple[int, Json]:
-    """The alignment of requests in bytes, and the generator's key of a range of sizes."""
+    """The alignment of requests in bytes, and the generator's key of several sizes."""
     text = str(bs).strip()
     if text.isdecimal() and 0 < int(text) < _SECTOR:
         raise UserError(f"--bs {text}: is less than a sector. Did you mean {text}k? Bytes need their unit: {text}B.")
+    if "/" in text:
+        least, _, choice = fio_job.shared_sizes("--bs ", text)
+        return least, choice
     ends = re.fullmatch(r"(\S+?)(\.\.|-)(\S+)", str(bs))
     if ends is None:
         return _size("bs", bs), {}
@@ -201,6 +205,18 @@ def _sizes(bs: object) -> tuple[int, Json]:
             f"--bs {bs}: a range goes from its smaller size, 1 B or more, to the larger. Did you mean {meant}?"
         )
     return least, {"sizes": fio_job.multiples(least, most)}
+
+
+def _apart(generator: Json) -> Json:
+    """A generator whose sizes lie at multiples of themselves, if several have shares."""
+    pattern, sizes = generator["pattern"], generator.get("sizes", {})
+    if pattern == "sequential" or "choice" not in sizes or "mixed" in pattern:
+        return generator
+    parts = [
+        {"pattern": pattern, "weight": one["weight"], "unit": one["size"], "sizes": one["size"]}
+        for one in sizes["choice"]
+    ]
+    return {key: value for key, value in generator.items() if key != "sizes"} | {"pattern": {"mixed": parts}}
 
 
 def _refuse_percent(write_share: object) -> None:

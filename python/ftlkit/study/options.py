@@ -89,7 +89,7 @@ class TraceOptions(ReadingOptions, total=False):
         int | str,
         Option(
             "Request size of a workload in one line, such as randwrite, from 1 B; 512..4k: its multiples of 512 B, "
-            "equally likely. Default 4k.",
+            "equally likely; 64k/80:4k/20: shares, each size at multiples of itself. Default 4k.",
             "SIZE|SIZE..SIZE",
             WORKLOAD,
         ),
