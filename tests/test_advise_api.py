@@ -45,6 +45,7 @@ GIVEN: dict[str, tuple[str, Any]] = {
     "trials": ("7", 7),
     "ftl": ("page,dftl", "page,dftl"),
     "seeds": ("5", 5),
+    "vary": ("device.mapping_unit=4k,16k", ["device.mapping_unit=4k,16k"]),
     "threads": ("2", 2),
     "set": ("workload.span=64MiB", ["workload.span=64MiB"]),
     "requests": ("3000", 3000),

@@ -17,7 +17,8 @@ from conftest import LONG, Call
 from ftlkit import reproduce, study
 from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
-from ftlkit.advice.run import heads, volatile
+from ftlkit.advice.run import heads
+from ftlkit.advice.space import holders
 from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram, stream_columns, streams
 from ftlkit.study import Options, bare_sizes, builder, one_line, slices
@@ -661,9 +662,9 @@ def test_ram_is_told_apart_where_buffers_have_some() -> None:
 
 
 def test_durable_stacks_hold_no_written_data_in_ram() -> None:
-    assert not volatile("dftl:cmt=16KiB+dynamic")
-    assert volatile("page+lru")
-    allowed, refused = heads([], volatile, levelled=False)
+    assert not holders("dftl:cmt=16KiB+dynamic")
+    assert holders("page+lru")
+    allowed, refused = heads([], lambda stack: "+".join(holders(stack)), levelled=False)
     assert set(refused) == {"bdb", "treeftl", "aps", "jtl", "leaftl"}
     assert {head.tails for head in allowed} == {("",)}
 

@@ -7,12 +7,12 @@ measured, on which part of the workload, or that something was not.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit._util.stacks import mapping
-from ftlkit.advice import conditions, life, phrasing, unit_answer
+from ftlkit.advice import conditions, going_on, life, phrasing, unit_answer
 from ftlkit.advice.choice import (
     MARGIN,
     NEAR,
@@ -186,6 +186,14 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         chosen = best
     if best is not chosen or best is not leader:
         better = []
+    last, reference = best, figures.get(REFERENCE)
+    if (longer := result.last_run) is not None and best.stack in longer.runs:
+        last, reference = going_on.longest(query, longer, best), longer.runs.get(REFERENCE)
+        figures = {last.stack: last} | figures
+    is_known = query.is_by_amplification and None not in (
+        each and each.mean("life_bytes") for each in (last, reference)
+    )
+    aim = replace(query, goal="life") if is_known else query
     is_tied = _is_tie(query, chosen, best) or (refuter is not None and is_within_noise(query.metric, chosen, best))
     is_refuted = refuter is not None and not is_tied
     fronts = {
@@ -201,33 +209,36 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     stack_results = [
         StackResult(
             measured,
-            measured is best,
+            measured.stack == last.stack,
             frozenset(metric for metric, stacks in fronts.items() if measured.stack in stacks),
         )
         for measured in sorted(figures.values(), key=lambda measured: measured.mean("ram_bytes") or 0)
     ]
-    lives = life.sentences(query, best, figures.get(REFERENCE))
+    lives = life.sentences(aim, last, reference)
     sentences = [
-        *_advice(query, result, best, figures.get(REFERENCE), candidates, short),
-        *conditions.without_responses(query, best),
-        *conditions.durably(query, best),
+        f"{_advice(aim, result, last, reference, candidates, short)}{unit_answer.headline(query, result)}.",
+        *(going_on.told(query, longer, last) if longer is not None and last.stack in longer.runs else []),
+        *conditions.without_responses(query, last),
+        *conditions.durably(query, last),
         *(lives if query.goal in TIMELESS else []),
-        *conditions.in_ram(query, result, best),
+        *conditions.in_ram(query, result, last),
         *_without_buffers(query, best, beside.durable),
-        *life.bound_beside(query, best, figures.get(REFERENCE), searched if is_held_out else {}),
-        *conditions.of_a_new_device(query, result, best, figures.get(REFERENCE)),
+        *life.bound_beside(query, last, reference, searched if is_held_out else {}),
+        *conditions.of_a_new_device(query, result, last, reference),
         *_refuted(query, chosen, best, is_refuted=is_refuted, is_tied=is_tied),
         *(_ties(query.metric, leader, best) if leader is not chosen and _is_tie(query, leader, best) else []),
         *(_tied(query.metric, best, chosen, candidates) if is_held_out and result.seeds > 1 else []),
         *_better(query.metric, best, better, searched if is_held_out else {}),
-        *_besides(query, best, figures.get(REFERENCE), beside, searched if is_held_out else {}),
+        *_besides(query, best, beside, searched if is_held_out else {}),
+        *(text for name in aim.besides if name != aim.metric for text in _also(name, last, reference)),
+        *_of_the_run(last),
         *(lives if query.goal not in TIMELESS else []),
-        *_settings(best.stack),
+        *_settings(last.stack),
         *unit_answer.sentences(query, result, best),
     ]
     sure = doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=is_refuted, is_tied=is_tied)
-    careful = cautions(query, result, best, is_held_out=is_held_out)
-    names = phrasing.short_names((*sentences, *sure, *careful), result.tried, figures)
+    careful = cautions(query, result, last, is_held_out=is_held_out)
+    names = phrasing.short_names((*sentences, *sure, *careful), {*result.tried, *figures}, figures)
     told, sure, careful = (phrasing.shortened(texts, names) for texts in (sentences, sure, careful))
     return Answer(
         query,
@@ -237,7 +248,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         told,
         sure,
         careful,
-        command(query, result, [best.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
+        command(query, result, [last.stack, *([REFERENCE] if REFERENCE in figures else [])], is_held_out=is_held_out),
         frozenset(measured.stack for measured in (*better[:1], *beside.all)),
     )
 
@@ -298,7 +309,7 @@ def _advice(
     reference: Measured | None,
     others: Mapping[str, Measured],
     short: str,
-) -> list[str]:
+) -> str:
     metric, take = query.metric, _take(query, result, best, others, short)
     ram = units.size(best.mean("ram_bytes"))
     first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
@@ -311,7 +322,7 @@ def _advice(
         than = f", {compared}{'' if aside else f', which needs {needs}'}"
         first += than if compared else f"; {REFERENCE} {its}needs {needs}"
         first += _mean_beside(query, best, reference)
-    return [f"{first}{unit_answer.headline(query, result)}."]
+    return first
 
 
 def _mean_beside(query: Query, best: Measured, reference: Measured) -> str:
@@ -435,10 +446,8 @@ def _without_buffers(query: Query, best: Measured, durable: Measured | None) -> 
     return [f"Without such RAM {durable.stack} is best: {phrasing.named(metric)} {cost}{compared and f', {compared}'}."]
 
 
-def _besides(
-    query: Query, best: Measured, reference: Measured | None, beside: _Beside, searched: Mapping[str, Measured]
-) -> list[str]:
-    """Who does nearly as well with less RAM, and the advised stack's other metrics."""
+def _besides(query: Query, best: Measured, beside: _Beside, searched: Mapping[str, Measured]) -> list[str]:
+    """Who does nearly as well with less RAM, and which is better by another metric."""
     metric, sentences = query.metric, []
     if (near := beside.frugal) is not None:
         compared = phrasing.against(metric, near, best, best.stack)
@@ -446,11 +455,7 @@ def _besides(
             f"With less RAM, {near.stack} takes {units.size(near.mean('ram_bytes'))}: {phrasing.named(metric)} "
             f"{phrasing.text(metric, near)}{compared and f', {compared}'}{_bought_there(metric, near, best, searched)}."
         )
-    sentences += _not_best(best, beside.leaders)
-    for name in query.besides:
-        if name != metric:
-            sentences += _also(name, best, reference)
-    return [*sentences, *_of_the_run(best)]
+    return [*sentences, *_not_best(best, beside.leaders)]
 
 
 def _of_the_run(best: Measured) -> list[str]:

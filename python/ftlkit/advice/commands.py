@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ftlkit.advice.measure import WARM_UP
-from ftlkit.advice.query import GOAL, SEEDS, Query
+from ftlkit.advice.query import GOAL, SEEDS, UNIT, Query
 from ftlkit.own.references import as_typed
 from ftlkit.sweeps.values import plain
 
@@ -19,7 +19,9 @@ def command(query: Query, result: SearchResult, names: list[str], *, is_held_out
     """The command that measures stacks as the answer does, on the held-out part or on a prefix."""
     options: Options = {**query.options}
     skip, seeds = result.searched, result.seeds
-    if not is_held_out:
+    if result.last_run is not None:
+        options["requests"], skip, seeds = result.last_run.requests, result.last_run.skip, 1
+    elif not is_held_out:
         rung = result.last
         options["requests"] = rung.requests
         # A prefix may span less than the whole workload, for which the device was made.
@@ -67,6 +69,7 @@ def question(query: Query) -> str:
     }
     own = [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
     own += ["--durable"] if query.durable else []
+    own += ["--vary", f"{UNIT}={','.join(plain(f'{unit}B') for unit in query.units)}"] if query.units else []
     return shlex.join(["ftlkit", "advise", query.workload, *own, *_typed(query, query.options)])
 
 

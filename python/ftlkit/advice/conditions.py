@@ -105,7 +105,7 @@ def without_responses(query: Query, best: Measured) -> list[str]:
     """That responses were not measured where the goal needs no clock, and how they are."""
     if query.goal not in TIMELESS or any(row["simulated_ns"] is not None for row in best.rows):
         return []
-    both = f"Ask for both goals (--goal {query.goal},mean)"
+    both = f"Ask for both goals (--goal {'life' if query.levels_wear else query.goal},mean)"
     if best.stack == REFERENCE:
         return [f"Response times were not measured: this goal needs no clock. {both}."]
     return [

@@ -262,7 +262,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
     ]
     sentences += conditions.of_the_size(query, result, best)
     # Where the device wears in the run, which stack levels it matters.
-    if query.goal != "life" and query.ftl is None and best.mean("life_bytes") is not None:
+    if not query.levels_wear and query.ftl is None and best.mean("life_bytes") is not None:
         sentences.append("Wear policies were not searched: they are with --goal life, or where --ftl names them.")
     if result.untried_policies:
         sentences.append(f"Wear policies that were not searched: {', '.join(result.untried_policies)}.")

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 UNITS = tuple(4096 << power for power in range(5))
 """4 to 64 KiB: what drives map at a time."""
-SHARE = 0.25
-"""The share of a budget that is kept for other units: four more of them, with fewer stacks each."""
+SHARE, ASKED_SHARE = 0.25, 0.3
+"""The share of a budget that is kept for other units: four more of them, or those asked for."""
 _LEADERS = 4
 """Mappings that are tried with each unit, each by its best stack."""
 _FINALISTS = 2
@@ -103,7 +103,7 @@ class UnitSearch:
     def run(self, result: SearchResult, advised: Measured, *, is_held_out: bool) -> None:
         """Fill in the trials of all units while time lasts, those near the device's own first."""
         own = study.mapped_bytes(self._device)
-        apart = {unit: max(unit, own) / min(unit, own) for unit in {own, *UNITS}}
+        apart = {unit: max(unit, own) / min(unit, own) for unit in {own, *(self._query.units or UNITS)}}
         result.units = [UnitTrial(unit) for unit in sorted(apart, key=lambda unit: (apart[unit], unit))]
         result.units[0].is_own = True
         # Other units are run with one seed, so one of the device's own stands beside them.

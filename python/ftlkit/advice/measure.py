@@ -185,6 +185,13 @@ class Runner:
         runner.watch = self.watch
         return runner
 
+    def going_on(self, requests: int) -> Runner:
+        """The same over more requests of the workload."""
+        query = replace(self._query, options={**self._query.options, "requests": requests})
+        runner = Runner(query, self._device, self._store, self._executor, self._traces)
+        runner.watch = self.watch
+        return runner
+
     def prefix(self, stacks: Sequence[str], requests: int, precondition: str = "") -> dict[str, Measured]:
         """Runs over the first requests, of which the second half is measured, with one seed.
 

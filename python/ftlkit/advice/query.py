@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ftlkit import study
@@ -87,6 +88,9 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 
 MOST_SEEDS = 100
 
+UNIT = "device.mapping_unit"
+"""The key of a mapping unit."""
+
 _STEPS = (1, 2, 3, 5, 10)
 """First digits of the minutes of an estimate."""
 
@@ -113,6 +117,16 @@ class Query:
     """The stacks to try, by commas; None: all mappings, alone and with what goes before them."""
     durable: bool = False
     """Whether stacks are left out that keep written data in RAM, where a power cut loses them."""
+
+    units: tuple[int, ...] = ()
+    """The mapping units to compare, the device's own first; empty: all where it names one."""
+    is_by_amplification: bool = False
+    """Whether a life was asked for, for which write amplification stands."""
+
+    @property
+    def levels_wear(self) -> bool:
+        """Whether wear policies matter to the goal."""
+        return self.goal == "life" or self.is_by_amplification
 
     @property
     def metric(self) -> str:
@@ -238,6 +252,7 @@ def question(  # noqa: PLR0913 - as many as there are options
     trials: int | None = None,
     seeds: int = SEEDS,
     durable: bool = False,
+    vary: Sequence[str] = (),
     prefix: str = "",
 ) -> Query:
     """The question that the command and Python ask, checked; a `UserError` says what is wrong.
@@ -246,6 +261,9 @@ def question(  # noqa: PLR0913 - as many as there are options
     default if no trials are given. `prefix` stands before the name of an option in an error.
     """
     refuse(workload)
+    if compared := _units(vary):
+        own = f"{UNIT}={values.plain(f'{compared[0]}B')}"
+        options = {**options, "settings": [*options.get("settings", ()), own]}
     if isinstance(budget, (int, float)):
         budget = f"{budget:f}s"
     elif budget is None and trials is None:
@@ -261,9 +279,24 @@ def question(  # noqa: PLR0913 - as many as there are options
         seeds,
         ftl,
         durable,
+        compared,
     )
     query.check()
     return query
+
+
+def _units(vary: Sequence[str]) -> tuple[int, ...]:
+    """The mapping units to compare; no other key is varied."""
+    sizes: list[int] = []
+    for text in vary:
+        axis = values.parse(text)
+        if axis.key != UNIT:
+            raise UserError(
+                f"--vary {text}: advice compares mapping units alone, such as --vary {UNIT}=16KiB,64KiB. "
+                "ftlkit sweep runs all values of a key."
+            )
+        sizes += [quantity("size", f"--vary {UNIT}", value) for value in axis.values()]
+    return tuple(sizes)
 
 
 def _place(setting: str) -> str:

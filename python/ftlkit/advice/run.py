@@ -19,16 +19,18 @@ from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted, TimeIsUp, watched
 from ftlkit._util.outputs import check_writable
 from ftlkit._util.progress import Silent, Watcher
+from ftlkit.advice import going_on
 from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock, slowness
 from ftlkit.advice.fitting import fitted, generated, part_of, told
 from ftlkit.advice.footprints import Builds, checked
-from ftlkit.advice.mapping_units import SHARE, UnitSearch, has_units, in_use, of_less_ram
+from ftlkit.advice.going_on import may_go_on
+from ftlkit.advice.mapping_units import ASKED_SHARE, SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
 from ftlkit.advice.query import PERCENTILES, REFERENCE, NoLifeError, Query, TooLittleRamError, TooShortError
 from ftlkit.advice.search import Search
-from ftlkit.advice.search_result import FEW, SEARCHED, VOLATILE, Rung, SearchResult, prefix_lengths
+from ftlkit.advice.search_result import FEW, SEARCHED, SLICED, VOLATILE, Rung, SearchResult, prefix_lengths
 from ftlkit.advice.space import FLOOR_BYTES, Head, Space, holders, is_log, is_ram, log_shares, wear_policies
 from ftlkit.api import catalogue
 from ftlkit.report.cautions import FEW_FOR_P99
@@ -76,7 +78,7 @@ def answered(
             result = search_stacks(query, result_store, Local(threads), watch, once, clock)
         except NoLifeError as error:
             unknown.append(f"{error} {by_amplification}")
-            query = replace(query, goal="wa")
+            query = replace(query, goal="wa", is_by_amplification=True)
             tell(unknown[-1])
             result = search_stacks(query, result_store, Local(threads), watch, once, clock)
     except TooShortError as error:
@@ -93,9 +95,9 @@ def answered(
         )
         if query.goal == "life" and only.advised.measured.mean("life_bytes") is None:
             unknown.append(f"--goal life: that erases too little for a forecast. {by_amplification}")
-            query = replace(query, goal="wa")
+            query = replace(query, goal="wa", is_by_amplification=True)
     if (advised := answer(query, result)) is not None:
-        return replace(advised, sentences=[*advised.sentences, *unknown, *served])
+        return replace(advised, sentences=[*advised.sentences, *_unknown(unknown, result), *served])
     if result.interrupted:
         raise Interrupted(None)
     if clock.is_running and clock.left_s <= 0:
@@ -103,6 +105,12 @@ def answered(
     raise UserError(
         f"no stack that was tried meets --goal {query.goal} within the limits. Give more time, or another goal."
     )
+
+
+def _unknown(sentences: list[str], result: SearchResult) -> list[str]:
+    """What is told of a life that is not known; little where the last run has a forecast."""
+    known = "The stack was chosen by write amplification, since the searched part has no forecast of a life."
+    return [known] if sentences and going_on.is_forecast(result) else sentences
 
 
 def _once(tell: Callable[[str], None]) -> Callable[[str], None]:
@@ -199,19 +207,21 @@ def search_stacks(
         runner.watch = watch
         search = Search(query, space, runner, executor, into, clock)
         search.tell = tell
-        if not has_units(device):
-            return search.run()
-        search.later = SHARE
+        is_last = may_go_on(query)
+        search.later = (ASKED_SHARE if query.units else SHARE) * has_units(device) + going_on.SHARE * is_last
         try:
             result = search.run()
         except TooLittleRamError as error:
             raise _with_units(error, query, device, clock) from None
-        clock.keep(0.0)
-        advised = None if result.interrupted else answer(query, result)
-        if advised is not None:
+        clock.keep(going_on.SHARE * is_last)
+        advised = None if result.interrupted or not search.later else answer(query, result)
+        if advised is not None and has_units(device):
             unit_search = UnitSearch(query, device, space, runner, executor, clock)
             unit_search.tell = tell
             unit_search.run(result, advised.advised.measured, is_held_out=advised.is_held_out)
+        clock.keep(0.0)
+        if advised is not None and is_last and advised.is_held_out and not result.interrupted:
+            going_on.go_on(query, result, advised.advised.measured, runner, executor, clock, tell)
         return result
 
 
@@ -233,7 +243,8 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
     fits = builds.exact_refusal if query.stacks() else builds.refusal
     for mapping in [] if query.stacks() else _mappings():
         builds.look_at([mapping, *(f"{mapping}+{name}" for name in _names("buffer"))])
-    allowed = (lambda stack: volatile(stack) or fits(stack)) if is_durable else fits
+    left_out = VOLATILE if is_durable else SLICED if "slice" in device and query.ftl is None else ""
+    allowed = (lambda stack: (left_out if holders(stack) else "") or fits(stack)) if left_out else fits
     heads_that_fit, refused = heads(query.stacks(), allowed, levelled=query.goal == "life")
     if not heads_that_fit:
         stack, reason = next(iter(refused.items()))
@@ -373,11 +384,6 @@ def heads(stacks: Sequence[str], fits: Callable[[str], str], *, levelled: bool) 
         buffers = ["", *(f"+{name}" for name in _names("buffer") if not fits(f"{mapping}+{name}"))]
         tails_by_head[mapping] = [policy + buffer for buffer in buffers for policy in policies]
     return [Head(head, tuple(tails)) for head, tails in tails_by_head.items()], refused
-
-
-def volatile(stack: str) -> str:
-    """Why a stack may lose acknowledged writes in a power cut; empty where it holds none in RAM."""
-    return VOLATILE if holders(stack) else ""
 
 
 def _names(kind: str) -> list[str]:

@@ -96,8 +96,21 @@ class UnitTrial:
     """Stacks on the part that figures are told of, with one seed: the advised one first."""
 
 
+@dataclass(frozen=True)
+class LastRun:
+    """Stacks over more requests than were searched, with one seed."""
+
+    requests: int
+    skip: int
+    """Of these, those before the measured part."""
+    runs: dict[str, Measured]
+    """The advised stack and the reference, and for a life the former under wear policies."""
+
+
 VOLATILE = "keeps written data in RAM, so a power cut loses unflushed writes"
 """Why a stack is not durable."""
+SLICED = "keeps written data in RAM, of which a slice has a larger share than the drive would"
+"""Why a stack is not tried on a slice: what it absorbs of the writes would come out too much."""
 TOO_LARGE = "takes too much RAM"
 """Why a mapping was not tried, before how much it takes."""
 
@@ -145,6 +158,8 @@ class SearchResult:
     """How many seeds measured the held-out part: those asked for, or one for want of time."""
     units: list[UnitTrial] = field(default_factory=list)
     """What stacks come to with each mapping unit; none where the device does not name its own."""
+    last_run: LastRun | None = None
+    """The advised stack and the reference going on, if there was time."""
     wear_policies: tuple[str, ...] = ()
     """The wear policies that were to be searched."""
     is_held_out_first: bool = False
@@ -341,7 +356,8 @@ def fates(query: Query, result: SearchResult) -> list[Fate]:
     mappings += [Fate(name, 0, 0, TOO_LARGE, f"{units.size(ram)} or more") for name, ram in result.too_large.items()]
     unfit = {name: why.removeprefix(f'ftl "{name}": {name} ').rstrip(".") for name, why in result.unfit.items()}
     return mappings + [
-        Fate(name, 0, 0, why if why == VOLATILE else f"does not fit the device: {why}") for name, why in unfit.items()
+        Fate(name, 0, 0, why if why in (VOLATILE, SLICED) else f"does not fit the device: {why}")
+        for name, why in unfit.items()
     ]
 
 

@@ -236,11 +236,23 @@ class Space:
     def turned(self, stack: str) -> list[str]:
         """The stack with each of its words and switches set to each other value, one at a time.
 
-        None is set otherwise that was asked for, or that would not act.
+        None is set otherwise that was asked for, or that would not act. Where wear policies are
+        searched, it comes under each other one, too.
         """
         parts = [part.split(":") for part in stack.split("+")]
         required = self._asked_for()
-        stacks = []
+        name, *settings = stack.partition("+")[0].split(":")
+        behind = {
+            tail
+            for head in self.heads.values()
+            if (given := head.text.split(":"))[0] == name and {*given[1:]} <= {*settings}
+            for tail in head.tails
+        }
+        stacks = [
+            other
+            for other in with_policies(stack, wear_policies(list(self.heads.values())))
+            if "".join(f"+{name}" for name in study.parts(other)[1:]) in behind
+        ]
         for number, (name, *settings) in enumerate(parts):
             written = dict(setting.split("=", 1) for setting in settings)
             for parameter in self._parameters[name]:
@@ -701,6 +713,16 @@ def _behind(space: Space, heads: Sequence[str], is_meant: Callable[[str], bool])
         if is_meant(tail)
     ]
     return _proposed(space, rules)
+
+
+def with_policies(stack: str, policies: Sequence[str]) -> list[str]:
+    """The stack under each of some wear policies that it does not have, and under none."""
+    head, *others = stack.split("+")
+    kinds = {part["name"]: part["kind"] for part in catalogue.parts()}
+    rest = [part for part in others if kinds[part.partition(":")[0]] != "wear policy"]
+    now = [part.partition(":")[0] for part in others if part not in rest]
+    chosen = [name for name in ("", *policies) if name not in ("none", *(now or [""]))]
+    return ["+".join([head, *filter(None, [name]), *rest]) for name in chosen] if policies else []
 
 
 def wear_policies(heads: Sequence[Head]) -> list[str]:

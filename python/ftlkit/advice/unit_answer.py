@@ -16,6 +16,8 @@ from ftlkit.advice.mapping_units import is_within
 from ftlkit.advice.measure import Measured, ratio
 from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
+from ftlkit.report import life as report
+from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.values import plain
 
 
@@ -34,9 +36,18 @@ class UnitRow:
         return self.trial.per_tb.get(self.measured.stack)
 
     def cells(self, query: Query) -> list[str]:
-        """RAM, RAM per TB, and the metrics by which stacks are sifted, as people read them."""
+        """RAM, RAM per TB, the metrics by which stacks are sifted, and years where life counts."""
         ram = [units.size(self.measured.mean("ram_bytes")), units.size(self.per_tb)]
-        return [*ram, *(phrasing.text(metric, self.measured) for metric in query.metrics)]
+        points = [Outcome(json.loads(row["document"])) for row in self.measured.rows]
+        lasts = [report.years(points)] if life_of(query, self.measured) else []
+        return [*ram, *(phrasing.text(metric, self.measured) for metric in query.metrics), *lasts]
+
+
+def life_of(query: Query, measured: Measured) -> str:
+    """What lives of units are told at, behind a space; empty where they are not."""
+    if not query.levels_wear and "daily_writes" not in query.options:
+        return ""
+    return f" Life at {report.conditions(json.loads(measured.rows[0]['document']))}; {report.EVEN}: under even wear."
 
 
 def rows(query: Query, result: SearchResult) -> list[UnitRow]:
@@ -63,7 +74,7 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
     ]
     return [
         *_own(result, own, advised),
-        *(_other(query, own, trial, advised) for trial in neighbours),
+        *(_other(query, own, trial, advised) for trial in (ascending if query.units else neighbours)),
         *_verdict(query, result, own),
         *_not_compared(result),
         *_left_out(others, advised),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,6 +144,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
     trials: int | None = None,
     seeds: int = SEEDS,
     durable: bool = False,
+    vary: Sequence[str] = (),
     store: str | Path | None = None,
     threads: int | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -158,7 +159,8 @@ def advise(  # noqa: PLR0913 - as many as there are options
     `trials` (1 to 10,000) how many stacks are tried on the first prefix instead: the same number
     and seed give the same answer. With neither it is five minutes. `ftl` names the stacks to
     search, by commas. `durable` leaves out those that keep written data in RAM, which a power cut
-    loses. Figures are means over `seeds` (1 to 100). `store` is a result cache; without it nothing
+    loses. `vary` names mapping units to compare, such as `["device.mapping_unit=16KiB,64KiB"]`.
+    Figures are means over `seeds` (1 to 100). `store` is a result cache; without it nothing
     is kept. `threads` run at once, by default one per core; `tell` hears a sentence now and then.
     The options are those of `study.Options` but `skip`, which the search sets itself.
 
@@ -179,6 +181,7 @@ def advise(  # noqa: PLR0913 - as many as there are options
         trials=trials,
         seeds=seeds,
         durable=durable,
+        vary=vary,
     )
     clock = Clock(query.budget_s, time.monotonic(), ANSWERING_S)
     from ftlkit.advice.run import answered  # noqa: PLC0415 - Optuna takes a second to load

@@ -87,6 +87,10 @@ def advise(
             ("--set",),
         ),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        option("Values of device.mapping_unit to compare: KEY=16KiB,64KiB.", "KEY=VALUES", study.DEVICE),
+    ] = None,
     chosen: study.Options = options.CHOSEN,
     threads: options.Threads = None,
 ) -> None:
@@ -104,6 +108,7 @@ def advise(
             trials=trials,
             seeds=seeds,
             durable=durable,
+            vary=vary or [],
             prefix="--",
         )
         for one in goals
@@ -203,8 +208,9 @@ def _rows(answer: Answer, metrics: Sequence[str]) -> list[Row]:
 
 def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -> None:
     """The mapping units that were tried, where there are any."""
-    from ftlkit.advice.unit_answer import rows  # noqa: PLC0415 - as above
+    from ftlkit.advice.unit_answer import life_of, rows  # noqa: PLC0415 - as above
 
+    told = life_of(answer.query, answer.advised.measured)
     shown = [
         Row(
             units.typed(units.size(row.trial.unit_bytes)),
@@ -217,9 +223,9 @@ def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -
         return
     own = next(trial for trial in answer.result.units if trial.is_own)
     line(f"\nMapping units, with one seed; the device has {units.size(own.unit_bytes)}")
-    headings = ["RAM", "RAM per TB", *map(_heading, answer.query.metrics)]
+    headings = ["RAM", "RAM per TB", *map(_heading, answer.query.metrics), *(["life"] if told else [])]
     console.print(AdaptiveTable(("unit", "stack"), headings, shown).fitted(console))
-    line("* the best for the goal within the RAM that was asked for.")
+    line(f"* the best for the goal within the RAM that was asked for.{told}")
 
 
 def _show_tried(answer: Answer, console: Console) -> None:

@@ -1,0 +1,142 @@
+"""The last run of an advice: longer as time allows, under wear policies where a life is the goal."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sample
+from advice import answer_of
+from conftest import Call
+from ftlkit._native import UserError
+from ftlkit._util.units import typed
+from ftlkit.advice.clock import Clock
+from ftlkit.advice.going_on import go_on
+from ftlkit.advice.measure import Measured
+from ftlkit.advice.query import Query, question
+from ftlkit.advice.search_result import LastRun, Rung, SearchResult
+from ftlkit.advice.space import Head, Space, with_policies
+from ftlkit.results.columns import COLUMNS
+from ftlkit.study import Options
+
+REQUESTS = 900
+
+
+def run(stack: str, life: float | None = None, **columns: Any) -> Measured:  # noqa: ANN401 - columns of a run
+    """A run of 6 s, 2 s of them in the held-out third."""
+    document = sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}])
+    spares = {"is_measured": False, "years": 1.0, "drive_writes_per_day": 1.0, "written_bytes": life}
+    spares |= {"low_bytes": life and 0.99 * life, "high_bytes": life and 1.01 * life}
+    told: Any = document["runs"][0]
+    told["endurance"] = {"spares_gone": spares if life else None, "limit": 100, "refusal": "few"}
+    row = dict.fromkeys(COLUMNS, 1) | {"label": stack, "ram_bytes": 4096, "write_amplification": 2.0, "erases": 100}
+    row |= {"wall_s": 6.0, "measured_wall_s": 2.0, "erases_mean": 1.0, "life_bytes": life, "is_overloaded": None}
+    row |= {"end_of_life_request": None, "is_life_measured": False, "document": json.dumps(document)}
+    return Measured(stack, [row | {"simulated_ns": None} | columns])
+
+
+class Endless:
+    """A workload that goes on, under stacks whose lives are known."""
+
+    def __init__(self, lives: dict[str, float]) -> None:
+        self.asked: list[tuple[int, int, list[str]]] = []
+        self.checks, self.until_s = 2, None
+        self._lives, self._requests = lives, 0
+
+    def going_on(self, requests: int) -> "Endless":
+        """The same over more requests."""
+        self._requests = requests
+        return self
+
+    def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+        """Runs with lives."""
+        assert seeds == 1
+        self.asked.append((self._requests, skip, list(stacks)))
+        return {stack: run(stack, self._lives.get(stack, 100.0)) for stack in stacks}
+
+
+def gone_on(budget_s: float, lives: dict[str, float] | None = None, **fields: Any) -> tuple[Query, Any, Any]:  # noqa: ANN401 - of a question
+    """A result after its last run, by what time allowed, with the question and what was run."""
+    query = Query("zipf", options=Options(capacity="64MiB"), budget_s=budget_s, **({"goal": "wa"} | fields))
+    finalists = {stack: run(stack) for stack in ("dftl", "page")}
+    result = SearchResult(REQUESTS, frozenset(finalists), {}, 1 << 26, finalists=finalists, asked_for=["dftl", "page"])
+    result.rungs, result.lengths = [Rung(result.searched, tried=dict(finalists))], [result.searched]
+    made: Any = Endless(lives or {})
+    clock = Clock(budget_s, 1000.0)
+    go_on(query, result, finalists["dftl"], made, made, clock, lambda _: None)
+    return query, result, made
+
+
+@pytest.fixture(autouse=True)
+def _stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
+
+
+@pytest.mark.parametrize(("budget_s", "times"), [(10.0, 0), (20.0, 2), (60.0, 5), (90.0, 10), (600.0, 20)])
+def test_the_last_run_is_as_long_as_the_budget_has_time_for(budget_s: float, times: int) -> None:
+    _, result, made = gone_on(budget_s)
+    # 6 s for as many requests as were searched, both stacks at once, in 70 % of what is left.
+    assert made.asked == ([(times * REQUESTS, times * REQUESTS // 2, ["dftl", "page"])] if times else [])
+    assert (result.last_run is not None) == bool(times)
+
+
+def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None:
+    query, result, made = gone_on(600.0, {"dftl+static": 305.0, "dftl": 229.0}, is_by_amplification=True)
+    assert {"dftl+static", "dftl+dynamic", "page"} <= {*made.asked[0][2]}
+    advice = answer_of(query, result)
+    assert advice.advised.stack == "dftl+static"
+    assert "life 0.305 kB (0.302 kB to 0.308 kB)" in typed(advice.sentences[0])
+    assert "The longest lives with other wear policies or none: dftl (0.229 kB" in typed(" ".join(advice.sentences))
+    assert "--ftl dftl+static,page" in advice.command
+    assert f"--requests {10 * REQUESTS} " in advice.command
+
+
+def test_a_wear_policy_that_lives_as_long_is_not_added() -> None:
+    query, result, _ = gone_on(600.0, {"dftl+static": 230.0, "dftl": 229.0}, is_by_amplification=True)
+    assert answer_of(query, result).advised.stack == "dftl"
+
+
+def test_figures_are_those_of_the_last_run() -> None:
+    query, result, _ = gone_on(600.0)
+    result.last_run = LastRun(18_000, 9_000, {stack: run(stack, write_amplification=3.5) for stack in result.finalists})
+    text = answer_of(query, result).sentences
+    assert "write amplification 3.50 with" in typed(text[0])
+    assert typed(text[1]).startswith("These figures are of a longer run: 9,000 requests after 9,000")
+
+
+def test_the_leader_is_tried_under_each_wear_policy() -> None:
+    tails = ("", "+static", "+bet", "+static+lru")
+    space = Space([Head("dftl", tails), Head("page", ("", "+static"))], 1 << 16, {})
+    turned = space.turned("dftl:cmt=8KiB")
+    assert {"dftl:cmt=8KiB+static", "dftl:cmt=8KiB+bet"} <= {*turned}
+    assert "dftl:cmt=8KiB" in space.turned("dftl:cmt=8KiB+static")
+    assert not any("bet" in stack for stack in space.turned("page"))
+    assert with_policies("page+static:threshold=4+lru", ["none", "static", "bet"]) == ["page+lru", "page+bet+lru"]
+
+
+def test_mapping_units_that_are_asked_for_are_compared_alone() -> None:
+    query = question("zipf", Options(capacity="1GiB"), device="qlc-16k-like", vary=["device.mapping_unit=16KiB,64k"])
+    assert query.units == (16384, 65536)
+    assert query.document()["device"]["mapping_unit"] == "16KiB"
+    with pytest.raises(UserError, match=r"mapping units alone.* ftlkit sweep"):
+        question("zipf", Options(), vary=["device.spare=0.1,0.2"])
+
+
+def test_units_asked_for_are_told_with_their_lives(call: Call, tmp_path: Path) -> None:
+    line = "advise randwrite --bs 64k/80:4k/20 --device qlc-16k-like --capacity 1GiB --set device.pages_per_block=16"
+    line += " --ftl page --goal wa --trials 1 --seeds 1 --requests 6000 --daily-writes 1GB --threads 1"
+    out = call(*line.split(), "--vary", "device.mapping_unit=16k,64k", "--store", str(tmp_path)).stdout
+    table = out[out.index("Mapping units") : out.index("Measured on")]
+    assert re.findall(r"^(\d+ KiB)", table, re.MULTILINE) == ["16 KiB", "64 KiB"]
+    assert re.search(r"64 KiB +page.* ~ [\d.]+ days$", typed(table), re.MULTILINE)
+    assert "Life at 1.00 GB per day" in " ".join(table.split())
+
+
+def test_a_slice_has_no_write_buffers_of_the_drive(call: Call, tmp_path: Path) -> None:
+    line = "advise zipf --device 7450-like --goal wa --trials 1 --seeds 1 --requests 300 --precondition none"
+    out = " ".join(call(*line.split(), "--threads", "1", "--store", str(tmp_path)).stdout.split())
+    left_out = out.partition("Keeps written data in RAM, of which a slice has a larger share")[2]
+    assert {"leaftl", "bdb"} <= {*re.findall(r"\w+", left_out.partition(".")[0])}
