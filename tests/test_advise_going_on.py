@@ -1,4 +1,4 @@
-"""The last run of an advice: longer as time allows, under wear policies where a life is the goal."""
+"""The last run of an advice, as long as time allows, and mapping units that were asked for."""
 
 import json
 import re

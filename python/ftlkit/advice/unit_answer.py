@@ -14,7 +14,7 @@ from ftlkit.advice.choice import NEAR, NOTHING, ranked
 from ftlkit.advice.conditions import caches_all
 from ftlkit.advice.mapping_units import is_within
 from ftlkit.advice.measure import Measured, ratio
-from ftlkit.advice.query import REFERENCE, Query
+from ftlkit.advice.query import REFERENCE, UNIT, Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.report import life as report
 from ftlkit.results.outcome import Outcome
@@ -77,7 +77,7 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
         *(_other(query, own, trial, advised) for trial in (ascending if query.units else neighbours)),
         *_verdict(query, result, own),
         *_not_compared(result),
-        *_left_out(others, advised),
+        *_left_out(own, others, advised),
         *_slices(result),
     ]
 
@@ -246,13 +246,14 @@ def _nearest(query: Query, best: tuple[UnitTrial, Measured] | None) -> str:
     return f"; next come {units.size(trial.unit_bytes)} with {measured.stack}: {told} with {ram} of RAM"
 
 
-def _left_out(others: list[UnitTrial], advised: Measured) -> list[str]:
-    """The units that were not measured, for want of time."""
+def _left_out(own: UnitTrial, others: list[UnitTrial], advised: Measured) -> list[str]:
+    """The units that were not measured, for want of time, and the option that compares fewer."""
     late = [trial for trial in others if not trial.refusal and advised.stack not in trial.told]
     if not late:
         return []
     sizes = _listed(units.size(trial.unit_bytes) for trial in sorted(late, key=lambda trial: trial.unit_bytes))
-    return [f"There was no time to run {advised.stack} with units of {sizes}."]
+    fewer = ",".join(plain(f"{trial.unit_bytes}B") for trial in (own, late[0]))
+    return [f"There was no time to run {advised.stack} with units of {sizes}; --vary {UNIT}={fewer} compares two."]
 
 
 def _runs(trial: UnitTrial) -> list[Measured]:
