@@ -71,16 +71,39 @@ def gone_on(budget_s: float, lives: dict[str, float] | None = None, **fields: An
 
 
 @pytest.fixture(autouse=True)
-def _stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
+def now_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which a run may let pass."""
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
 
 
 @pytest.mark.parametrize(("budget_s", "times"), [(10.0, 0), (20.0, 2), (60.0, 5), (90.0, 10), (600.0, 20)])
-def test_the_last_run_is_as_long_as_the_budget_has_time_for(budget_s: float, times: int) -> None:
+def test_the_last_run_is_as_long_as_the_budget_has_time_for(
+    budget_s: float, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ftlkit.advice.going_on._has_settled", lambda *_: True)
     _, result, made = gone_on(budget_s)
     # 6 s for as many requests as were searched, both stacks at once, in 70 % of what is left.
     assert made.asked == ([(times * REQUESTS, times * REQUESTS // 2, ["dftl", "page"])] if times else [])
     assert (result.last_run is not None) == bool(times)
+
+
+def test_a_last_run_that_took_less_than_expected_and_has_not_settled_goes_on(
+    now_s: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held_out = Endless.held_out
+
+    def passing(self: Endless, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+        now_s[0] += 10.0
+        return held_out(self, stacks, skip, seeds)
+
+    monkeypatch.setattr(Endless, "held_out", passing)
+    # Expected were 30 s: three times as much can be had.
+    assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5, 10, 20]
+    monkeypatch.setattr("ftlkit.advice.going_on._has_settled", lambda *_: True)
+    now_s[0] = 1000.0
+    assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5]
 
 
 def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None:
@@ -91,7 +114,7 @@ def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None
     assert "life 0.305 kB (0.302 kB to 0.308 kB)" in typed(advice.sentences[0])
     assert "The longest lives with other wear policies or none: dftl (0.229 kB" in typed(" ".join(advice.sentences))
     assert "--ftl dftl+static,page" in advice.command
-    assert f"--requests {10 * REQUESTS} " in advice.command
+    assert f"--requests {result.last_run.requests} " in advice.command
 
 
 def test_a_wear_policy_that_lives_as_long_is_not_added() -> None:

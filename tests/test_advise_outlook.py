@@ -283,7 +283,7 @@ def test_what_a_durable_stack_keeps_is_told(stack: str, trace: str, *, durable: 
     assert bool(told) is is_told
     if told:
         assert told[0].startswith("A power cut loses no acknowledged write: ")
-        assert f"`ftlkit torture --ftl {stack}`" in told[0]
+        assert f"`ftlkit torture --minutes 1 --ftl {stack}`" in told[0]
 
 
 def test_the_size_of_a_wide_device_is_told_where_it_was_left_open(trace: str) -> None:

@@ -123,7 +123,7 @@ def durably(query: Query, best: Measured) -> list[str]:
     return [
         (
             f"A power cut loses no acknowledged write: RAM of {best.stack} holds mapping data, which a mount finds "
-            f"again in flash. To check it: `ftlkit torture --ftl {as_typed(best.stack)}`."
+            f"again in flash. To check it: `ftlkit torture --minutes 1 --ftl {as_typed(best.stack)}`."
         )
     ]
 

@@ -10,6 +10,8 @@ evenness of wear measured.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +28,8 @@ from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.advice.search_result import LastRun, SearchResult
 from ftlkit.advice.space import with_policies
 from ftlkit.api import catalogue
-from ftlkit.report.drift import more_times
+from ftlkit.report.drift import bounds, more_times
+from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.goals import TIMELESS
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ _SAFE = 0.7
 """The share of the time left that it may take by the estimate."""
 _MEASURED = 2
 """The last of this many equal parts is measured."""
+_LEAST_PACE = 0.1
+"""The least of the estimate that a run took: less says that it was in the store."""
 _NAMED = 2
 """Most wear policies to name."""
 
@@ -69,36 +74,60 @@ def go_on(
     share = (result.requests - result.searched) / (result.requests / _MEASURED)
     needed = more_times(erases) * share if query.levels_wear else 0.0
     for stacks in ([*first, *others], [*first, *others[:2]], first):
-        times = _affordable(result, stacks, clock.left_s, executor.checks)
+        times = _affordable(_took_s(result, stacks, executor.checks), clock.left_s)
         if times >= needed:
             break
-    if not times:
-        return
-    requests = times * result.requests
-    skip = requests - requests // _MEASURED
-    tell(f"now {several(len(stacks), 'stack')} on {requests:,} requests")
-    clock.limit(executor, 0.0)
+    took_s, done = _took_s(result, stacks, executor.checks), 0
+    while times > done and not result.interrupted:
+        began_s, done = time.monotonic(), times
+        requests = times * result.requests
+        tell(f"now {several(len(stacks), 'stack')} on {requests:,} requests")
+        clock.limit(executor, 0.0)
+        runs = _ran(runner.going_on(requests), result, stacks, requests - requests // _MEASURED)
+        if not runs.keys() >= {*first}:
+            return
+        result.last_run = LastRun(requests, requests - requests // _MEASURED, runs)
+        if _has_settled(query, runs[advised.stack]):
+            return
+        # By the pace of this run: the earlier ones had more beside them.
+        pace = min(1.0, (time.monotonic() - began_s) / took_s(times))
+        times = _affordable(took_s, clock.left_s / max(pace, _LEAST_PACE))
+
+
+def _ran(runner: Runner, result: SearchResult, stacks: Sequence[str], skip: int) -> dict[str, Measured]:
+    """Runs of stacks with figures, as far as there was time."""
     runs: dict[str, Measured] = {}
     try:
         with suppress(TimeIsUp):
-            runs = runner.going_on(requests).held_out(stacks, skip, 1)
+            runs = runner.held_out(stacks, skip, 1)
     except Interrupted as stop:
         runs, result.interrupted = (stop.finished or {}), True
-    runs = {stack: run for stack, run in runs.items() if run.rows and run.mean("write_amplification") is not None}
-    if runs.keys() >= {*first}:
-        result.last_run = LastRun(requests, skip, runs)
+    return {stack: run for stack, run in runs.items() if run.rows and run.mean("write_amplification") is not None}
 
 
-def _affordable(result: SearchResult, stacks: Sequence[str], left_s: float, checks: int) -> int:
-    """How many times as many requests there is time for, by the runs on the held-out part; or 0."""
+def _has_settled(query: Query, run: Measured) -> bool:
+    """Whether a longer run would tell nothing else."""
+    outcome = Outcome(json.loads(run.rows[0]["document"]))
+    is_forecast = not query.levels_wear or run.mean("life_bytes") is not None
+    return is_forecast and bounds(outcome, outcome.document["runs"][0]) is not None
+
+
+def _took_s(result: SearchResult, stacks: Sequence[str], checks: int) -> Callable[[int], float]:
+    """About how long a number of times as many requests take, by the runs on the held-out part."""
     known = [result.finalists.get(stack, result.finalists[stacks[0]]).rows[0] for stack in stacks]
     served = [row["measured_wall_s"] * result.requests / (result.requests - result.searched) for row in known]
     before = [max(0.0, row["wall_s"] - its) for row, its in zip(known, served, strict=True)]
-    for times in reversed(_TIMES):
-        took = [fixed + times * its for fixed, its in zip(before, served, strict=True)]
-        if max(sum(took) / checks, *took) <= _SAFE * left_s:
-            return times
-    return 0
+
+    def took_s(times: int) -> float:
+        each = [fixed + times * its for fixed, its in zip(before, served, strict=True)]
+        return float(max(sum(each) / checks, *each))
+
+    return took_s
+
+
+def _affordable(took_s: Callable[[int], float], left_s: float) -> int:
+    """How many times as many requests there is time for; or 0."""
+    return next((times for times in reversed(_TIMES) if took_s(times) <= _SAFE * left_s), 0)
 
 
 def longest(query: Query, last: LastRun, best: Measured) -> Measured:
