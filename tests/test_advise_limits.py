@@ -19,6 +19,7 @@ from ftlkit._util.progress import Silent, Watcher
 from ftlkit._util.units import typed
 from ftlkit.advice import fitting, preparing
 from ftlkit.advice.clock import Clock
+from ftlkit.advice.footprints import checked
 from ftlkit.advice.preparing import Preparing, _filled_s
 from ftlkit.advice.query import Query, enough, question
 from ftlkit.advice.run import _device, _look_over, search_stacks
@@ -251,3 +252,17 @@ def test_a_probe_that_does_not_end_tells_by_its_first_part(
     monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
     query = Query("randwrite", "qlc", Options(capacity="4TB"), budget_s=60.0)
     assert fitting.fitted(query, dict, 2).options["requests"] == requests
+
+
+def test_a_study_that_no_stack_can_have_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def noted(*given: Any) -> Any:  # noqa: ANN401 - as `checked` has them
+        asked.append(given)
+        return checked(*given)
+
+    monkeypatch.setattr("ftlkit.advice.run.checked", noted)
+    query = Query("fin1", options=Options(requests=900, settings=["device.spare=7"]))
+    with pytest.raises(UserError, match="spare"):
+        _device(query, query.document(), Silent, None)
+    assert len(asked) == 1

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ftlkit.advice.measure import Measured, Runner
     from ftlkit.sweeps.local import Local
 
-SHARE = 0.15
+SHARE = 0.1
 """The share of a budget that is kept for the last run."""
 _TIMES = (2, 5, 10, 20)
 """How many times as many requests it has, coarsely, so that the store has it when asked again."""

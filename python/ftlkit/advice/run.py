@@ -311,8 +311,10 @@ def _device(query: Query, document: Json, watch: Callable[[], Watcher], until_s:
 
     try:
         return device({})
-    except UserError:
-        for stack in query.stacks() or catalogue.built_in():
+    except UserError as error:
+        # What is not the stack's fault no other stack mends.
+        others = (query.stacks() or catalogue.built_in()) if str(error).startswith("ftl ") else []
+        for stack in others:
             with suppress(UserError):
                 return device({"ftl": [study.scheme(stack)]})
         raise
