@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ftlkit as fk
 import sample
 from advice import answer_of
 from conftest import Call
@@ -117,6 +118,16 @@ def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None
     assert f"--requests {result.last_run.requests} " in advice.command
 
 
+def test_a_plain_page_that_does_as_well_in_the_last_run_is_advised() -> None:
+    query, result, _ = gone_on(600.0)
+    finalists = {stack: run(stack) for stack in ("page:victim=cat", "page")}
+    result.finalists, result.rungs[0].tried, result.asked_for = finalists, dict(finalists), [*finalists]
+    for amplification, best in ((2.0, "page"), (1.98, "page:victim=cat")):
+        costs = {"page:victim=cat": amplification, "page": 2.005}
+        result.last_run = LastRun(90, 45, {each: run(each, write_amplification=costs[each]) for each in costs})
+        assert answer_of(query, result).advised.stack == best
+
+
 def test_a_wear_policy_that_lives_as_long_is_not_added() -> None:
     query, result, _ = gone_on(600.0, {"dftl+static": 230.0, "dftl": 229.0}, is_by_amplification=True)
     assert answer_of(query, result).advised.stack == "dftl"
@@ -163,3 +174,13 @@ def test_a_slice_has_no_write_buffers_of_the_drive(call: Call, tmp_path: Path) -
     out = " ".join(call(*line.split(), "--threads", "1", "--store", str(tmp_path)).stdout.split())
     left_out = out.partition("Keeps written data in RAM, of which a slice has a larger share")[2]
     assert {"leaftl", "bdb"} <= {*re.findall(r"\w+", left_out.partition(".")[0])}
+
+
+def test_a_life_without_a_forecast_has_one_by_the_last_run() -> None:
+    asked: dict[str, Any] = {"capacity": "32MiB", "requests": 9_000, "ftl": "page", "seeds": 1, "trials": 1}
+    advice = fk.advise("zipf", device="slc-small", goal="life", budget=60, **asked)
+    told = " ".join(advice.sentences)
+    assert "life" in advice.sentences[0]
+    assert "These figures are of a longer run: 90,000 requests after 90,000" in told
+    assert "The stack was chosen by write amplification, since the searched part has no forecast of a life." in told
+    assert re.search(r"That is [\d.]+ \w+ \(.*\) at 33\.\d MB per day", told)

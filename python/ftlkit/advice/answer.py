@@ -188,7 +188,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         better = []
     last, reference = best, figures.get(REFERENCE)
     if (longer := result.last_run) is not None and best.stack in longer.runs:
-        last, reference = going_on.longest(query, longer, best), longer.runs.get(REFERENCE)
+        last, reference = going_on.chosen(query, result, longer, best), longer.runs.get(REFERENCE)
         figures = {last.stack: last} | figures
     is_known = query.is_by_amplification and None not in (
         each and each.mean("life_bytes") for each in (last, reference)

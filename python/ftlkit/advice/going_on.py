@@ -21,9 +21,10 @@ from ftlkit._util.lookup import several
 from ftlkit._util.native_call import Interrupted, TimeIsUp
 from ftlkit._util.stacks import mapping
 from ftlkit.advice import phrasing
-from ftlkit.advice.choice import is_tied_life, leading
+from ftlkit.advice.choice import NOTHING, is_tied_life, leading, named_settings
 from ftlkit.advice.fitting import generated
 from ftlkit.advice.mapping_units import is_within
+from ftlkit.advice.measure import ratio
 from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.advice.search_result import LastRun, SearchResult
 from ftlkit.advice.space import with_policies
@@ -130,14 +131,23 @@ def _affordable(took_s: Callable[[int], float], left_s: float) -> int:
     return next((times for times in reversed(_TIMES) if took_s(times) <= _SAFE * left_s), 0)
 
 
-def longest(query: Query, last: LastRun, best: Measured) -> Measured:
-    """The stack of the last run that lives longest; the advised one, where none surely does."""
-    mine, aim = last.runs[best.stack], replace(query, goal="life")
+def chosen(query: Query, result: SearchResult, last: LastRun, best: Measured) -> Measured:
+    """The best of the last run of the advised stack, it under wear policies, and a plain `page`.
+
+    Of those that tie with the best the simplest. That is by lives where they count and are known.
+    """
+    aim = replace(query, goal="life") if query.levels_wear and is_forecast(result) else query
     others = [run for stack, run in last.runs.items() if mapping(stack) == mapping(best.stack) and is_within(aim, run)]
-    first = leading(aim.metric, others)
-    if first is None or mine.mean(aim.metric) is None or is_tied_life(aim, first, mine):
-        return mine
-    return first
+    first = leading(aim.metric, others) or last.runs[best.stack]
+
+    def ties(run: Measured) -> bool:
+        if aim.goal == "life":
+            return is_tied_life(aim, first, run)
+        return ratio(*(each.point([aim.metric]).costs[aim.metric] for each in (run, first))) < NOTHING
+
+    return min(
+        (run for run in (first, *others) if run is first or ties(run)), key=lambda run: named_settings(run.stack)
+    )
 
 
 def is_forecast(result: SearchResult) -> bool:
