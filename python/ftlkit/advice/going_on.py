@@ -42,8 +42,8 @@ SHARE = 0.1
 """The share of a budget that is kept for the last run."""
 _TIMES = (2, 5, 10, 20)
 """How many times as many requests it has, coarsely, so that the store has it when asked again."""
-_SAFE = 0.7
-"""The share of the time left that it may take by the estimate."""
+_SAFE = 0.9
+"""The share of the time left that it may take by the estimate; if it takes more, it is not told."""
 _MEASURED = 2
 """The last of this many equal parts is measured."""
 _LEAST_PACE = 0.1
