@@ -128,7 +128,7 @@ class Builds:
     def refuses(self, stack: str) -> bool:
         """Whether a stack does not fit; what is too little on a small device is on a large one.
 
-        Parts that do not fit the small device by default, with so little spare, are asked of the whole.
+        Parts that do not fit the small device by default are asked of the whole.
         """
         self._check()
         default = "+".join(part.partition(":")[0] for part in stack.split("+"))
