@@ -12,6 +12,7 @@ import conftest
 import ftlkit as fk
 from conftest import Call
 from ftlkit import _native, study
+from ftlkit._util.units import typed
 from ftlkit.curves import cache, distances, spare
 from ftlkit.curves.accesses import Accesses, accesses
 from ftlkit.models.uniform import greedy
@@ -225,6 +226,7 @@ def test_spare_under_uniform_writes_is_near_its_model(in_use: float, tmp_path: P
 def test_spare_tells_sizes_that_change_with_it_and_lives(device: tuple[str, ...], sizes: str, call: Call) -> None:
     options = ("--bs", "4k", *device, "--ftl", "page", "--in-use", "80%", "--requests", 300_000)
     curve = call("curve", "spare", "randwrite", *options, "--spares", "0.1,0.2", "--store", "s")
+    assert "at a spare of 0.1 (OP 11.1 %) and" in typed(" ".join(curve.stdout.split()))
     assert sizes in " ".join(curve.stderr.split())
     conditions = r"1 DWPD, [\d,]+ erases per block, by the preset [a-z-]+"
     assert curve.stdout.splitlines()[1].endswith("  life")

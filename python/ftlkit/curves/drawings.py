@@ -161,8 +161,10 @@ def _bought(points: list[spares.Measured]) -> list[str]:
     for layer in dict.fromkeys(point.layer for point in points):
         mine = [point for point in points if point.layer == layer]
         ends = [
-            f"{text(COLUMNS['page_write_amplification'], point.page_write_amplification)} at a spare of {point.spare}"
+            f"{text(COLUMNS['page_write_amplification'], point.page_write_amplification)} at a spare of {point.spare} "
+            f"(OP {units.share(spare / (1 - spare))})"
             for point in (mine[0], mine[-1])
+            if (spare := float(point.spare)) < 1
         ]
         sentences.append(f"WA of {layer}: {' and '.join(ends)}.")
     return sentences
