@@ -31,7 +31,7 @@ use crate::engines::demand::foreign_pages::ForeignPages;
 use crate::engines::demand::machine::{DemandPaged, TRANSLATION};
 use crate::engines::demand::policy::{DemandScheme, MapCache};
 use crate::engines::page_map::classes::Classes;
-use crate::engines::page_map::mapped::{COLLECTED, HOST, PageMapped, up_to_error};
+use crate::engines::page_map::mapped::{COLLECTED, HOST, PageMapped};
 use crate::engines::page_map::space::{PageSpace, Stream};
 use crate::port::cause::Cause;
 use crate::port::device::Device;
@@ -43,16 +43,6 @@ use crate::prefetch::{PrefetchStage, announce};
 use crate::recovery::trims::Trims;
 
 impl<S: DemandScheme> PageMapped for DemandPaged<S> {
-    #[inline]
-    fn space(&mut self) -> &mut PageSpace {
-        &mut self.space
-    }
-
-    #[inline]
-    fn blocks(&mut self) -> &mut BlockManager {
-        &mut self.blocks
-    }
-
     #[inline]
     fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims) {
         (&mut self.space, &mut self.blocks, &mut self.trims)
@@ -325,15 +315,13 @@ impl<S: DemandScheme> DemandPaged<S> {
         of_the_map: Cause,
     ) -> Result<(), FtlError> {
         debug_assert!(self.updates.is_empty(), "a collection begins in the middle of another");
-        debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
-        let mut moving = std::mem::take(&mut self.moving);
-        self.space.list_valid(victim, &mut moving);
-        let (moved, unmoved, result) = self.move_and_map(flash, die, &moving, of_the_map);
-        let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
-        let moved = moved.iter().copied().filter(|from| !unmoved.contains(from));
-        self.space.finish(flash, &mut self.blocks, victim, moved, result)?;
-        self.moving = moving;
-        Ok(())
+        self.empty_victim(flash, (die, victim), |scheme, flash, mut pages| {
+            let (moved, unmoved, result) = scheme.move_and_map(flash, die, &pages, of_the_map);
+            let moved = moved.len();
+            pages.truncate(moved);
+            pages.retain(|from| !unmoved.contains(from));
+            (pages, result)
+        })
     }
 
     /// Moves data pages and writes the translation pages that say so. Returns the pages that were
@@ -533,6 +521,17 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         Ok(())
     }
+}
+
+/// Does something for each page up to the first error; returns the pages done, and how it ended.
+#[inline]
+fn up_to_error(pages: &[Ppn], mut each: impl FnMut(Ppn) -> Result<(), FtlError>) -> (&[Ppn], Result<(), FtlError>) {
+    for (done, &ppn) in pages.iter().enumerate() {
+        if let Err(error) = each(ppn) {
+            return (&pages[..done], Err(error));
+        }
+    }
+    (pages, Ok(()))
 }
 
 /// Sorts pending updates by translation page and logical page. Compiled once, not for each scheme

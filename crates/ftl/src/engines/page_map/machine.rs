@@ -48,7 +48,6 @@ pub struct PageMap<S: PageMapScheme> {
     pub(super) classes: Option<Box<Classes>>,
     /// Free blocks of a die that idle time is used to reach beyond those at which it collects.
     gc_idle: usize,
-    moving: Vec<Ppn>,
     /// The stream to which the pages of the block go that is being collected, or was last.
     moving_to: Stream,
     pub(super) cache: Option<Box<PslcCache>>,
@@ -80,8 +79,8 @@ impl<S: PageMapScheme> Scheme for PageMap<S> {
         let gc_idle = values.integer("gc_idle") as usize;
         let map = PackedNumbers::none(layout.logical_pages as usize, layout.geometry.pages());
         let moving_to = policy.collected_stream(HOST);
-        let (trims, moving) = (Trims::default(), Vec::new());
-        Ok(Self { map, trims, space, blocks, policy, classes, gc_idle, moving, moving_to, cache })
+        let trims = Trims::default();
+        Ok(Self { map, trims, space, blocks, policy, classes, gc_idle, moving_to, cache })
     }
 
     fn recover<D: Device>(layout: &Layout, values: &Values, flash: &mut FlashPort<D>) -> Result<Self, RecoverError> {
@@ -345,16 +344,6 @@ impl<S: PageMapScheme> PageMap<S> {
 
 impl<S: PageMapScheme> PageMapped for PageMap<S> {
     #[inline]
-    fn space(&mut self) -> &mut PageSpace {
-        &mut self.space
-    }
-
-    #[inline]
-    fn blocks(&mut self) -> &mut BlockManager {
-        &mut self.blocks
-    }
-
-    #[inline]
     fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims) {
         (&mut self.space, &mut self.blocks, &mut self.trims)
     }
@@ -494,18 +483,17 @@ impl<S: PageMapScheme> PageMapped for PageMap<S> {
         if let Some(cache) = &mut self.cache {
             cache.set_folding(is_cached && self.moving_to == HOST);
         }
-        let mut moving = std::mem::take(&mut self.moving);
-        debug_assert!(!self.space.is_collectable(victim), "{victim} is collected, but was not taken as a victim");
-        self.space.list_valid(victim, &mut moving);
         flash.with_cause(why, |flash| {
-            let (moved, result) = self.move_pages(flash, die, &moving);
-            let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
-            self.space.finish(flash, &mut self.blocks, victim, moved.iter().copied(), result)
+            self.empty_victim(flash, (die, victim), |scheme, flash, mut pages| {
+                let (moved, result) = scheme.move_pages(flash, die, &pages);
+                let moved = moved.len();
+                pages.truncate(moved);
+                (pages, result)
+            })
         })?;
         if let Some(cache) = &mut self.cache {
             cache.on_emptied(&self.space, &mut self.blocks, victim);
         }
-        self.moving = moving;
         Ok(())
     }
 }

@@ -35,10 +35,16 @@ const ANNOUNCED: [PrefetchStage; 3] = [PrefetchStage::Far, PrefetchStage::Near, 
 /// A scheme whose pages lie in a [`PageSpace`].
 pub trait PageMapped {
     /// The space, to place pages, release them and choose victims.
-    fn space(&mut self) -> &mut PageSpace;
+    #[inline]
+    fn space(&mut self) -> &mut PageSpace {
+        self.parts().0
+    }
 
     /// The block manager: free blocks, spares, and what failures have cost.
-    fn blocks(&mut self) -> &mut BlockManager;
+    #[inline]
+    fn blocks(&mut self) -> &mut BlockManager {
+        self.parts().1
+    }
 
     /// The space, the owner of its blocks, and the trims whose pages lie in it.
     fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims);
@@ -498,20 +504,24 @@ pub trait PageMapped {
         Ok(true)
     }
 
-    /// Replaces the last copies of trimmed pages in a block to be erased, lest older copies come
-    /// back.
-    fn replace_vanishing<D: Device>(
+    /// Empties a victim and gives it back to the owner: `move_all` moves what is valid in it, and
+    /// returns what it has moved and how it ended. The last copies of trimmed pages are replaced,
+    /// lest older copies come back.
+    fn empty_victim<D: Device>(
         &mut self,
         flash: &mut FlashPort<D>,
-        die: u32,
-        victim: Pbn,
+        (die, victim): (u32, Pbn),
+        move_all: impl FnOnce(&mut Self, &mut FlashPort<D>, Vec<Ppn>) -> (Vec<Ppn>, Result<(), FtlError>),
     ) -> Result<(), FtlError> {
+        debug_assert!(!self.space().is_collectable(victim), "{victim} is collected, but was not taken as a victim");
+        let mut pages = Vec::with_capacity(self.space().content_pages() as usize);
+        self.space().list_valid(victim, &mut pages);
+        let (moved, result) = move_all(self, flash, pages);
         let (space, _, trims) = self.parts();
-        debug_assert!(!space.is_collectable(victim), "{victim} is about to be erased, and can be collected");
-        for last in trims.about_to_vanish(space.page_indices(victim)) {
-            self.replace_last_copy(flash, die, last)?;
-        }
-        Ok(())
+        let mut vanishing = trims.about_to_vanish(space.page_indices(victim)).into_iter();
+        let result = result.and_then(|()| vanishing.try_for_each(|last| self.replace_last_copy(flash, die, last)));
+        let (space, blocks, _) = self.parts();
+        space.finish(flash, blocks, victim, moved, result)
     }
 
     /// Replaces the last copy of a trimmed page by a page that says so.
@@ -579,15 +589,4 @@ pub trait PageMapped {
         }
         Ok(kept.outdated)
     }
-}
-
-/// Does something for each page up to the first error; returns the pages done, and how it ended.
-#[inline]
-pub fn up_to_error(pages: &[Ppn], mut each: impl FnMut(Ppn) -> Result<(), FtlError>) -> (&[Ppn], Result<(), FtlError>) {
-    for (done, &ppn) in pages.iter().enumerate() {
-        if let Err(error) = each(ppn) {
-            return (&pages[..done], Err(error));
-        }
-    }
-    (pages, Ok(()))
 }

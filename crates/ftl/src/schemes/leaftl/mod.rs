@@ -172,7 +172,6 @@ pub struct Leaftl {
     compact_every: u64,
     /// Pages written since the last compaction.
     written: u64,
-    moving: Vec<Ppn>,
     /// The stream to which the pages of the block go that is being collected, or was last.
     moving_to: Stream,
 }
@@ -220,7 +219,6 @@ impl Scheme for Leaftl {
             page_bytes: layout.geometry.page_size_bytes().into(),
             compact_every: values.integer("compact_every"),
             written: 0,
-            moving: Vec::new(),
             moving_to: COLLECTED,
         })
     }

@@ -27,16 +27,6 @@ struct MovingPage<T> {
 
 impl PageMapped for Leaftl {
     #[inline]
-    fn space(&mut self) -> &mut PageSpace {
-        &mut self.space
-    }
-
-    #[inline]
-    fn blocks(&mut self) -> &mut BlockManager {
-        &mut self.blocks
-    }
-
-    #[inline]
     fn parts(&mut self) -> (&mut PageSpace, &mut BlockManager, &mut Trims) {
         (&mut self.space, &mut self.blocks, &mut self.trims)
     }
@@ -89,15 +79,9 @@ impl PageMapped for Leaftl {
         debug_assert_eq!(self.space.die_of(victim), die, "{victim} is collected on another die");
         flash.note(if why == Cause::WearLevelling { Note::RelocatedBlock } else { Note::Collection });
         self.moving_to = self.space.destination(self.space.stream_of(victim), why, COLLECTED);
-        let mut pages = std::mem::take(&mut self.moving);
-        self.space.list_valid(victim, &mut pages);
         flash.with_cause(why, |flash| {
-            let (moved, result) = self.move_in_runs(flash, die, &pages);
-            let result = result.and_then(|()| self.replace_vanishing(flash, die, victim));
-            self.space.finish(flash, &mut self.blocks, victim, moved, result)
-        })?;
-        self.moving = pages;
-        Ok(())
+            self.empty_victim(flash, (die, victim), |scheme, flash, pages| scheme.move_in_runs(flash, die, &pages))
+        })
     }
 
     fn move_some<D: Device>(
