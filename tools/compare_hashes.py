@@ -79,6 +79,7 @@ PRICED_DEVICE: dict[str, object] = {
 SCARCE = (
     *(f"{name}:ram={ram}" for name in ("treeftl", "aps", "jtl", "leaftl") for ram in ("20KiB", "48KiB", "256KiB")),
     *(f"{name}:cmt={cmt}" for name in ("dftl", "cdftl", "tpftl", "rftl", "bdb", "waftl") for cmt in ("1KiB", "8KiB")),
+    *(f"s-ftl:cmt={cmt}" for cmt in ("20KiB", "64KiB")),
     *(f"dftl:cmt=2KiB:cmt_policy={policy}" for policy in ("lru", "clock", "fifo")),
     "waftl:cmt=2KiB:cache_reads=false",
     "superblock:map_cache=2",

@@ -85,6 +85,13 @@ pub const CASES: &[Case] = &[
         3_000_000,
     ),
     page_mapped(
+        "s-ftl, 32 GiB, 8 MiB RAM, zipf 0.99",
+        "name = \"s-ftl\"\ncmt = \"8MiB\"",
+        "name = \"s-ftl\"\ncmt = \"16KiB\"",
+        ZIPF,
+        3_000_000,
+    ),
+    page_mapped(
         "treeftl, 32 GiB, 256 MiB RAM, zipf 0.99",
         "name = \"treeftl\"\nram = \"256MiB\"",
         "name = \"treeftl\"\nram = \"512KiB\"",

@@ -40,6 +40,7 @@ use crate::schemes::last::Last;
 use crate::schemes::leaftl::Leaftl;
 use crate::schemes::page::{self, Page};
 use crate::schemes::rftl::Rftl;
+use crate::schemes::s_ftl::SFtl;
 use crate::schemes::sast::Sast;
 use crate::schemes::superblock::Superblock;
 use crate::schemes::tpftl::Tpftl;
@@ -383,6 +384,7 @@ schemes![
     DemandPaged<Dftl>,
     DemandPaged<Cdftl>,
     DemandPaged<Tpftl>,
+    DemandPaged<SFtl>,
     DemandPaged<Rftl>,
     Bdb,
     Waftl,

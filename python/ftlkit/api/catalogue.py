@@ -95,6 +95,10 @@ TITLES = {
     ),
     "Haas 2025": "G. Haas et al., SSD-iq: Uncovering the Hidden Side of SSD Performance, PVLDB 18, 2025",
     "Hu 2009": "X.-Y. Hu et al., Write amplification analysis in flash-based solid state drives, SYSTOR 2009",
+    "Jiang 2011": (
+        "S. Jiang et al., S-FTL: An efficient address translation for flash memory by exploiting spatial "
+        "locality, MSST 2011"
+    ),
     "Jo 2006": "H. Jo et al., FAB: flash-aware buffer management policy for portable media players, IEEE TCE 52, 2006",
     "Huang 2012": (
         "P.-C. Huang et al., Joint management of RAM and flash memory with access pattern considerations, DAC 2012"

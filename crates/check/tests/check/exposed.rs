@@ -12,7 +12,7 @@ use crate::common::{FAILS_AND_CUTS, by_form, cases, passes, stacks, survive_cuts
 const SEED: u64 = 20_261;
 
 /// Mappings that fill blocks up, each perhaps with what changes where pages go.
-const STACKS: [&str; 14] = [
+const STACKS: [&str; 15] = [
     "page",
     "page:checkpoint=summaries",
     "page:streams=hints",
@@ -21,6 +21,7 @@ const STACKS: [&str; 14] = [
     "dftl",
     "cdftl",
     "tpftl",
+    "s-ftl:cmt=1KiB",
     "rftl",
     "treeftl",
     "aps",

@@ -13,7 +13,7 @@ mod explained;
 mod exposed;
 mod faults;
 mod idle;
-mod leaftl;
+mod maps;
 mod paced;
 mod policies;
 mod power_cuts;

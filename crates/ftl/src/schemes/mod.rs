@@ -17,6 +17,7 @@ pub mod last;
 pub mod leaftl;
 pub mod page;
 pub mod rftl;
+pub mod s_ftl;
 pub mod sast;
 pub mod superblock;
 pub mod tpftl;

@@ -1,78 +1,10 @@
 //! leaftl by hand: what waits, what a wrong prediction costs, and what the map takes.
 
+use crate::bench::{Bench, FLASH, LOGICAL_PAGES};
 use crate::kit::{NumberChip, PromisingDies, empty, page, priced};
-use flash::{Fault, FaultPlan, Faulty, Lpn};
-use ftl::{AnyDevice, Cause, Drive, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, Untimed, registry};
+use flash::{Fault, FaultPlan, Lpn};
+use ftl::{Cause, FlashOp, FlashPort, Layout, Nanos, Note, Request, Stack, registry};
 use random::SeededRng;
-use testkit::TestFlash;
-
-const FLASH: TestFlash = TestFlash::new(64, 64);
-const LOGICAL_PAGES: u32 = 3000;
-
-struct Bench {
-    flash: FlashPort<AnyDevice>,
-    ftl: Drive<AnyDevice>,
-    expected: Vec<u32>,
-    next: u32,
-}
-
-impl Bench {
-    fn new(settings: &[(&str, &str)]) -> Self {
-        Self::failing(settings, FaultPlan::default())
-    }
-
-    fn failing(settings: &[(&str, &str)], faults: FaultPlan) -> Self {
-        let chip: NumberChip = FLASH.chip();
-        let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-        let ftl = registry::create(&Stack::with("leaftl", settings.iter().copied()), &layout).expect("accepted");
-        let flash = FlashPort::new(AnyDevice::new(Faulty::new(chip, faults), Untimed));
-        Self { flash, ftl, expected: vec![0; LOGICAL_PAGES as usize], next: 0 }
-    }
-
-    fn write(&mut self, lpns: impl IntoIterator<Item = u32>) {
-        for lpn in lpns {
-            self.next += 1;
-            self.expected[lpn as usize] = self.next;
-            let data = [page(self.next)];
-            self.ftl.write(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &data).expect("written");
-        }
-    }
-
-    fn flush(&mut self) {
-        self.ftl.flush(&mut self.flash).expect("flushed");
-        self.ftl.check(&self.flash).expect("the invariants hold");
-    }
-
-    fn trim(&mut self, lpn: u32, pages: u32) {
-        self.expected[lpn as usize..(lpn + pages) as usize].fill(0);
-        self.ftl.trim(&mut self.flash, &Request::new(Lpn::new(lpn), pages)).expect("trimmed");
-    }
-
-    /// Every page reads as it was written.
-    fn read_all(&mut self) {
-        for lpn in 0..LOGICAL_PAGES {
-            let mut out = empty(1);
-            self.ftl.read(&mut self.flash, &Request::new(Lpn::new(lpn), 1), &mut out).expect("read");
-            assert_eq!(out[0].number() as u32, self.expected[lpn as usize], "page {lpn}");
-        }
-    }
-
-    fn count(&self, cause: Cause, op: FlashOp) -> u64 {
-        self.flash.tally().count(cause, op)
-    }
-
-    fn note(&self, note: Note) -> u64 {
-        self.flash.tally().note(note)
-    }
-
-    fn gauge(&self, name: &str) -> u64 {
-        self.ftl.gauges().iter().find(|gauge| gauge.name == name).expect("a gauge").value as u64
-    }
-
-    fn ram(&self, name: &str) -> u64 {
-        self.ftl.footprint().structures.iter().find(|structure| structure.name == name).expect("a structure").ram_bytes
-    }
-}
 
 /// Two of three pages, at no constant stride.
 fn scattered(seed: u64) -> impl Iterator<Item = u32> {
@@ -83,7 +15,7 @@ fn scattered(seed: u64) -> impl Iterator<Item = u32> {
 #[test]
 fn a_wrong_prediction_costs_one_read_more_and_is_counted() {
     for bound in ["0", "1", "4", "16"] {
-        let mut bench = Bench::new(&[("error_bound", bound)]);
+        let mut bench = Bench::new("leaftl", &[("error_bound", bound)]);
         bench.write(scattered(3));
         bench.flush();
         let pages = scattered(3).count() as u64;
@@ -99,7 +31,7 @@ fn a_wrong_prediction_costs_one_read_more_and_is_counted() {
 #[test]
 fn an_overwritten_page_of_an_approximate_segment_is_found_by_a_tag() {
     for (bound, reads) in [("0", 0..=0), ("4", 100..=2000)] {
-        let mut bench = Bench::new(&[("error_bound", bound)]);
+        let mut bench = Bench::new("leaftl", &[("error_bound", bound)]);
         bench.write(scattered(3));
         bench.flush();
         bench.write(scattered(3).take(2000));
@@ -118,7 +50,7 @@ fn pages_are_sorted_in_the_buffer_and_sorting_shortens_the_map() {
         lpns.swap(at, (rng.bits() % (at as u64 + 1)) as usize);
     }
     let segments = ["true", "false"].map(|sort| {
-        let mut bench = Bench::new(&[("error_bound", "0"), ("sort", sort)]);
+        let mut bench = Bench::new("leaftl", &[("error_bound", "0"), ("sort", sort)]);
         bench.write(lpns.iter().copied());
         bench.flush();
         bench.read_all();
@@ -131,7 +63,7 @@ fn pages_are_sorted_in_the_buffer_and_sorting_shortens_the_map() {
 
 #[test]
 fn ram_is_counted_as_the_map_grows_and_shrinks() {
-    let mut bench = Bench::new(&[("error_bound", "4"), ("ram", "64KiB"), ("run_pages", "64")]);
+    let mut bench = Bench::new("leaftl", &[("error_bound", "4"), ("ram", "64KiB"), ("run_pages", "64")]);
     let groups = u64::from(LOGICAL_PAGES.div_ceil(256));
     let empty = 8 * groups;
     assert_eq!((bench.ram("learned segments"), bench.ram("group directory")), (0, empty));
@@ -176,7 +108,7 @@ fn a_page_waits_for_room_until_another_has_been_programmed() {
 #[test]
 fn collections_sort_what_they_move_and_learn_it_again() {
     let segments = ["true", "false"].map(|sort| {
-        let mut bench = Bench::new(&[("error_bound", "0"), ("sort", sort), ("ram", "32KiB")]);
+        let mut bench = Bench::new("leaftl", &[("error_bound", "0"), ("sort", sort), ("ram", "32KiB")]);
         bench.write(0..LOGICAL_PAGES);
         let mut rng = SeededRng::new(11);
         bench.write((0..40_000).map(|_| (rng.bits() % u64::from(LOGICAL_PAGES)) as u32));
@@ -191,7 +123,7 @@ fn collections_sort_what_they_move_and_learn_it_again() {
 #[test]
 fn compaction_drops_what_is_superseded() {
     let sizes = ["1000000", "100"].map(|every| {
-        let mut bench = Bench::new(&[("compact_every", every), ("ram", "32KiB"), ("error_bound", "1")]);
+        let mut bench = Bench::new("leaftl", &[("compact_every", every), ("ram", "32KiB"), ("error_bound", "1")]);
         // Even pages lie below odd ones, and stay there when all are written again.
         bench.write((0..1000).step_by(2).chain((1..1000).step_by(2)).chain(0..1000));
         bench.flush();
@@ -205,7 +137,7 @@ fn compaction_drops_what_is_superseded() {
 fn a_predicted_page_that_cannot_be_read_is_replaced_by_its_neighbour() {
     // What was done before the first wrong prediction, and reads of tags for that.
     let until_wrong = |faults: FaultPlan| {
-        let mut bench = Bench::failing(&[("error_bound", "4")], faults);
+        let mut bench = Bench::failing("leaftl", &[("error_bound", "4")], faults);
         bench.write(scattered(3));
         bench.flush();
         for lpn in scattered(3) {

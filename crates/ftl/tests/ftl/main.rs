@@ -3,6 +3,7 @@
 
 extern crate ftlkit_ftl as ftl;
 
+mod bench;
 mod buffered;
 mod buffers;
 mod end_of_life;
@@ -17,6 +18,7 @@ mod log_buffer;
 mod placement;
 mod refresh;
 mod replicas;
+mod s_ftl;
 mod separation;
 mod side_by_side;
 mod summaries;

@@ -1,10 +1,10 @@
 //! Collection in the demand-paged machine: data blocks, whose moved pages change the map, and
 //! translation blocks, whose moved pages change the directory.
 //!
-//! Moved pages whose entries are cached change only there. The others are sorted by translation
-//! page, and each translation page concerned is rewritten once, in all its copies. Where blocks are
-//! emptied step by step, a step takes along the pages of the block that the same translation pages
-//! map, so that each of those is still written once.
+//! Moved pages whose entries are cached change only there, if RAM has room for that. The others are
+//! sorted by translation page, and each translation page concerned is rewritten once, in all its
+//! copies. Where blocks are emptied step by step, a step takes along the pages of the block that
+//! the same translation pages map, so that each of those is still written once.
 //!
 //! Limit: emptying a block so would mean knowing whose pages lie in it before it reads them.
 //! A list at its end would tell, as with `checkpoint = summaries`. That list is taken for known,
@@ -132,12 +132,14 @@ impl<S: DemandScheme> PageMapped for DemandPaged<S> {
         }
         debug_assert_eq!(self.table.entry(lpn), Some(from), "{lpn} was moved from where it does not lie");
         match self.cache.find(lpn) {
-            Some(slot) => {
-                self.table.write_entry(lpn, Some(to));
+            Some(slot) if self.cache.has_room_to_change(slot) => {
+                self.change_entry(lpn, Some(to));
                 self.cache.mark_newer(slot);
             }
-            None if self.rebuilding => self.table.write_entry(lpn, Some(to)),
-            None => self.updates.push((self.table.page_of(lpn), lpn, to)),
+            None if self.rebuilding => {
+                self.change_entry(lpn, Some(to));
+            }
+            _ => self.updates.push((self.table.page_of(lpn), lpn, to)),
         }
     }
 

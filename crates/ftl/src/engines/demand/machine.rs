@@ -15,6 +15,7 @@
 //! - I4: each copy of a translation page lies where the directory says; unwritten ones map nothing,
 //!   unless the device is read-only and so they cannot be written.
 //! - I5: an entry that is newer than its translation page is in RAM.
+//! - I6: what is in RAM is counted rightly, if its size depends on what it says.
 //!
 //! Two groups of methods serve single schemes: those that change the table for data that the host
 //! did not write (WAFTL), and those for schemes that keep data pages in the same RAM and decide
@@ -27,7 +28,7 @@ use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::mapping::{Mapping, Scheme, WearQuery};
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values, joined};
-use crate::api::report::{ClassCounts, Footprint, Spares};
+use crate::api::report::{ClassCounts, Footprint, Gauge, Spares};
 use crate::api::request::Request;
 use crate::api::wear::{AllocRequest, Purpose, RelocateOutcome};
 use crate::blocks::manager::BlockManager;
@@ -78,8 +79,6 @@ pub const PARAMETERS: [Parameter; 8] = joined(&[&WITHOUT_SUMMARIES, &[summary::P
 pub const WITHOUT_SUMMARIES: [Parameter; 7] =
     joined(&[&[MAPPING_BYTES, WRITE_MISSES], &victims::PARAMETERS, &[GC, GC_THRESHOLD]]);
 
-type SlotOf<S> = <<S as DemandScheme>::Cache as MapCache>::Slot;
-
 /// A demand-paged scheme: the shared machine with a cache.
 pub struct DemandPaged<S: DemandScheme> {
     pub(super) cache: S::Cache,
@@ -98,7 +97,7 @@ pub struct DemandPaged<S: DemandScheme> {
     pub(super) placement: Placement,
     pub(super) classes: Option<Box<Classes>>,
     pub(super) copy_choice: CopyChoice,
-    delays: AccessDelays,
+    pub(super) delays: AccessDelays,
     gc_idle: usize,
     /// Whether nothing of the table lies on flash yet, after a power cut: then moved pages change
     /// it in RAM alone.
@@ -183,13 +182,13 @@ impl<S: DemandScheme> Scheme for DemandPaged<S> {
                 let lpn = Lpn::new(tag.logical);
                 let before = scheme.table.entry(lpn);
                 debug_assert!(before.is_none(), "{lpn} is recovered at {ppn}, and at {before:?}");
-                scheme.table.write_entry(lpn, Some(ppn));
+                scheme.change_entry(lpn, Some(ppn));
             }
         })?;
         scheme.continue_clock(flash.last_version());
         for (lpn, ppn) in scheme.foreign_pages.settle(&mut scheme.space, &scheme.trims) {
             debug_assert!(scheme.space.is_valid(ppn), "{lpn} is given back at {ppn}, which is not valid");
-            scheme.table.write_entry(lpn, Some(ppn));
+            scheme.change_entry(lpn, Some(ppn));
         }
         FtlError::unless_read_only(scheme.rewrite_table(flash))?;
         for lpn in outdated {
@@ -284,6 +283,8 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
             )
         })?;
         self.space.check(flash, &self.blocks, "I3")?;
+        let fault = self.cache.fault(&self.table, is_read_only);
+        BrokenInvariant::unless(fault.is_none(), "I6", || fault.unwrap_or_default())?;
         self.table.check(flash, "I4", |lpn| is_read_only || self.cache.is_newer(lpn))
     }
 
@@ -297,6 +298,10 @@ impl<S: DemandScheme, D: Device> Mapping<D> for DemandPaged<S> {
 
     fn exposed_pages(&self) -> u32 {
         self.space.exposed_pages()
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        self.cache.gauges()
     }
 
     fn footprint(&self) -> Footprint {
@@ -364,115 +369,6 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
         Ok(mapped)
     }
-
-    /// Where a logical page lies, for reading it.
-    pub fn find<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        match self.lookup(flash, lpn, false) {
-            Ok(_) => Ok(self.table.entry(lpn)),
-            // A changed entry cannot leave the cache any more, so this one is fetched each time it
-            // is needed.
-            Err(FtlError::ReadOnly { .. }) => self.find_on_flash(flash, lpn),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What the translation page of a logical page says, which is read for that and not kept.
-    pub(super) fn find_on_flash<D: Device>(&self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<Option<Ppn>, FtlError> {
-        debug_assert!(self.cache.find(lpn).is_none(), "the entry of {lpn} is in RAM, and is read from flash");
-        flash.with_cause(Cause::Mapping, |flash| self.read_translation(flash, self.table.page_of(lpn)))?;
-        Ok(self.table.entry(lpn))
-    }
-
-    /// The cached entry of a logical page, fetched if need be; `apart`, nobody waits for that.
-    pub(super) fn lookup<D: Device>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        lpn: Lpn,
-        apart: bool,
-    ) -> Result<SlotOf<S>, FtlError> {
-        debug_assert!(lpn.get() < self.table.logical_pages(), "there is no {lpn} of {}", self.table.logical_pages());
-        flash.spend(self.delays.read);
-        let found = self.cache.find(lpn);
-        flash.note_lookup(lpn, found.is_some());
-        if let Some(slot) = found {
-            return Ok(self.cache.touch(slot));
-        }
-        if apart { flash.in_background(|flash| self.fetch(flash, lpn)) } else { self.fetch(flash, lpn) }
-    }
-
-    /// The same with a translation page that has just been read, which takes no read then. If the
-    /// entry is fetched, its translation page is the one that was read last.
-    fn lookup_with<D: Device>(
-        &mut self,
-        flash: &mut FlashPort<D>,
-        lpn: Lpn,
-        last_read: &mut Option<u32>,
-    ) -> Result<SlotOf<S>, FtlError> {
-        let page = self.table.page_of(lpn);
-        if *last_read == Some(page) && self.cache.find(lpn).is_none() {
-            flash.spend(self.delays.read);
-            flash.note_lookup(lpn, true);
-            return flash.with_cause(Cause::Mapping, |flash| {
-                self.make_room_in_cache(flash)?;
-                debug_assert!(self.cache.find(lpn).is_none(), "{lpn} came into RAM while room was made for it");
-                Ok(self.cache.insert(lpn))
-            });
-        }
-        if self.cache.find(lpn).is_none() {
-            *last_read = Some(page);
-        }
-        self.lookup(flash, lpn, self.background)
-    }
-
-    /// Has room in the cache for an entry.
-    fn make_room_in_cache<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        if !self.cache.is_full() {
-            return Ok(());
-        }
-        if self.background { flash.in_background(|flash| self.make_way(flash)) } else { self.make_way(flash) }
-    }
-
-    /// Brings the entry of a logical page into the cache.
-    fn fetch<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn) -> Result<SlotOf<S>, FtlError> {
-        flash.with_cause(Cause::Mapping, |flash| {
-            self.make_room_in_cache(flash)?;
-            let page = self.table.page_of(lpn);
-            let (content, lost) = self.read_translation(flash, page)?;
-            debug_assert!(!self.cache.is_newer(lpn), "{lpn} is fetched, and its entry in RAM was newer");
-            let slot = self.cache.insert(lpn);
-            // Not before: that may collect, and so change what was about to leave the cache.
-            self.repair(flash, page, content, &lost)?;
-            Ok(slot)
-        })
-    }
-
-    /// Writes the translation pages that keep something from leaving the cache.
-    fn make_way<D: Device>(&mut self, flash: &mut FlashPort<D>) -> Result<(), FtlError> {
-        let mut eviction = Note::CleanEviction;
-        while let Some(page) = self.cache.must_write() {
-            eviction = Note::DirtyEviction;
-            debug_assert!(self.cache.newer_of(page).next().is_some(), "page {page} is written, and nothing is newer");
-            self.prefetch_writing(page);
-            self.write_translation(flash, page, &[], Self::next_translation_die)?;
-        }
-        flash.note(eviction);
-        Ok(())
-    }
-
-    pub(super) fn remap<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, slot: SlotOf<S>, to: Option<Ppn>) {
-        debug_assert!(to.is_none_or(|to| self.space.is_valid(to)), "{lpn} is mapped to {to:?}, which is not valid");
-        flash.spend(self.delays.write);
-        match self.table.replace_entry(lpn, to) {
-            Some(old) => self.space.release(old),
-            None => {
-                if let Some(page) = self.trims.on_overwritten(lpn) {
-                    self.space.release(page);
-                }
-            }
-        }
-        self.cache.mark_newer(slot);
-        debug_assert!(self.cache.is_newer(lpn), "the entry of {lpn} was changed to {to:?}, and is not newer");
-    }
 }
 
 impl<S: DemandScheme> DemandPaged<S> {
@@ -490,7 +386,7 @@ impl<S: DemandScheme> DemandPaged<S> {
     pub fn adopt<D: Device>(&mut self, flash: &mut FlashPort<D>, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
         debug_assert!(self.space.is_valid(at), "{lpn} is mapped to {at}, which is not valid");
         let slot = self.lookup(flash, lpn, false)?;
-        let before = self.table.replace_entry(lpn, Some(at));
+        let before = self.change_entry(lpn, Some(at));
         debug_assert!(before.is_none(), "{lpn} is mapped to {before:?}, and is adopted at {at}");
         self.cache.mark_newer(slot);
         Ok(())

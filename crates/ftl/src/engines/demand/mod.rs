@@ -3,6 +3,7 @@
 pub mod collection;
 pub mod entry_cache;
 pub mod foreign_pages;
+mod lookup;
 pub mod machine;
 pub mod mapping_cache;
 pub mod policy;

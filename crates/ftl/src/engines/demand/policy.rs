@@ -5,15 +5,16 @@
 //! the translation page that [`MapCache::must_write`] names, if any, reads the one that is needed,
 //! and lets the cache take the entry over.
 
-use flash::Lpn;
+use flash::{Lpn, Ppn};
 
 use crate::api::entry::Entry;
 use crate::api::layout::Layout;
 use crate::api::parameter::{AccessDelays, Kind, Parameter, Values};
+use crate::api::report::Gauge;
 use crate::api::request::Request;
 use crate::api::wear::Purpose;
 use crate::engines::demand::foreign_pages::ForeignPages;
-use crate::engines::demand::translation::CopyChoice;
+use crate::engines::demand::translation::{CopyChoice, TranslationTable};
 use crate::engines::page_map::classes::Classes;
 use crate::engines::page_map::placement::Placement;
 use crate::port::error::ConfigError;
@@ -154,6 +155,20 @@ pub trait MapCache {
     /// newer than flash.
     fn must_write(&mut self) -> Option<u32>;
 
+    /// A translation page that has to be written since an entry that was used takes more room.
+    fn overflow(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// Whether a collection may change a cached entry in RAM. If not, it writes the translation
+    /// page.
+    fn has_room_to_change(&self, _slot: Self::Slot) -> bool {
+        true
+    }
+
+    /// The table says something else of a logical page, in RAM or on flash.
+    fn on_entry_changed(&mut self, _lpn: Lpn, _before: Option<Ppn>, _table: &TranslationTable) {}
+
     /// Brings in an entry that was not cached, fresh from its translation page, in place of what
     /// leaves next.
     fn insert(&mut self, lpn: Lpn) -> Self::Slot;
@@ -174,6 +189,16 @@ pub trait MapCache {
 
     /// A translation page has been written, so flash knows what its newer entries say.
     fn clean(&mut self, translation_page: u32);
+
+    /// A count that is wrong, or that is beyond its size though the device is not read-only.
+    fn fault(&self, _table: &TranslationTable, _is_read_only: bool) -> Option<String> {
+        None
+    }
+
+    /// What can be watched of it over time.
+    fn gauges(&self) -> Vec<Gauge> {
+        Vec::new()
+    }
 
     /// Asks for the memory that tells which entries of a translation page are newer than flash.
     fn prefetch_newer_of(&self, _translation_page: u32) {}

@@ -134,12 +134,6 @@ impl TranslationTable {
         self.entries.replace(lpn.index(), ppn.map(Ppn::get)).map(Ppn::new)
     }
 
-    /// The same, whatever it said.
-    #[inline]
-    pub fn write_entry(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
-        self.replace_entry(lpn, ppn);
-    }
-
     /// Translation pages of the table.
     pub fn pages_of_table(&self) -> u32 {
         let places = self.directory.len() as u32;

@@ -82,12 +82,12 @@ impl<S: DemandScheme> DemandPaged<S> {
         let read = if self.cache.holds_page(page) { None } else { self.read_translation(flash, page)?.0 };
         self.write_copies(flash, (page, first), &read.unwrap_or_default(), place)?;
         for &(_, lpn, ppn) in updates {
-            self.table.write_entry(lpn, Some(ppn));
+            self.change_entry(lpn, Some(ppn));
         }
+        self.cache.clean(page);
         for &(_, lpn, ppn) in updates {
             debug_assert!(!self.cache.is_newer(lpn), "{lpn} was moved to {ppn} on flash, and is newer in RAM");
         }
-        self.cache.clean(page);
         Ok(())
     }
 

@@ -185,7 +185,7 @@ fn maps_and_buffers_follow_the_unit() {
         };
         runs.into_iter().flat_map(structures).collect::<Vec<_>>()
     };
-    let all = ["page", "dftl", "cdftl", "tpftl", "rftl", "treeftl", "aps", "jtl", "bdb", "leaftl"];
+    let all = ["page", "dftl", "cdftl", "tpftl", "s-ftl", "rftl", "treeftl", "aps", "jtl", "bdb", "leaftl"];
     let pages = structures(&flash("4KiB", 256, 0.4, "program_order = \"strict\""), &all);
     assert_eq!(structures(&flash("16KiB", 64, 0.4, "mapping_unit = \"4KiB\""), &all), pages);
     let some = ["page", "dftl", "rftl", "cdftl:ctp=128KiB"];

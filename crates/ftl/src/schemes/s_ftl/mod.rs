@@ -1,0 +1,159 @@
+//! # s-ftl: demand-paged mapping that caches whole translation pages, packed by runs
+//!
+//! ## Idea
+//! Pages that the host writes in order lie in order on flash, and so do their entries. So
+//! translation pages are cached whole, and each is packed: a bit per entry says whether a run of
+//! neighbours begins there, and only the first page of each run is kept. A page of few runs takes a
+//! thirtieth of its size, so that many fit. A page of which a few entries are newer than flash is
+//! not written when it leaves: those entries wait in a small buffer until they are many.
+//!
+//! ```text
+//!   translation page  40 41 42 43  9 10 11 77      leaves with few newer entries
+//!   packed            1  0  0  0   1 0  0  1       └──▶ dirty buffer ──many──▶ flash
+//!                     40          9       77
+//! ```
+//!
+//! ## Source
+//! Jiang 2011.
+//!
+//! ## Departures
+//! - Built from the paper's abstract and from what others say of it: its text was not at hand.
+//!   Sizes, thresholds and the order in which pages leave are choices made here.
+//! - A run needs neighbours on flash. So `placement` is `single` by default: one block is filled
+//!   after the other, which leaves the other dies idle. Striped pages have hardly a run.
+//! - A run ends with its translation page. Unmapped neighbours are a run, too. What is left of a run
+//!   behind an overwritten page is one of its own; an account of the paper spares that head by a
+//!   second bit per entry.
+//! - The page that was used last is kept unpacked, so that a change has room. A page of many runs
+//!   takes no more than an unpacked one.
+//! - Pages leave in plain LRU order. Of a page that leaves, up to `sparse_entries` newer entries go
+//!   to the dirty buffer. When that is full, the page with the most newer entries is written: the
+//!   one that leaves, or one with entries in the buffer.
+//! - A translation page that is read again takes its entries out of the dirty buffer.
+//! - A collection changes cached entries while RAM has room for more runs. Beyond that it writes
+//!   their translation page at once, which leaves if it has outgrown RAM so.
+//! - Otherwise as dftl: victims among data and translation blocks alike, one block set aside for
+//!   translation pages.
+//!
+//! ## State
+//! RAM: 8 B for each cached translation page, a bit for each of its entries and 4 B for each run,
+//! at most 4 B an entry; 8 B for each entry in the dirty buffer; GTD, 4 B × translation pages.
+//! Flash: as dftl.
+//!
+//! ## Read
+//! 1. `lookup`: a hit in a cached page or in the buffer is free. A miss makes room for an unpacked
+//!    page, then reads the translation page.
+//! 2. A hit unpacks its page, for which others may have to leave.
+//! 3. The data page.
+//!
+//! ## Write
+//! 1. `lookup`, as for a read.
+//! 2. Program the page, then change the cached entry; the old page is released.
+//!
+//! ## Reclaim
+//! 1. As in dftl: dies collect data and translation blocks alike, by one policy.
+//! 2. Moved data pages change their entries in RAM if there is room; others change their
+//!    translation pages, each once.
+//! 3. Moved translation pages change the GTD.
+//!
+//! ## Recover
+//! 1. Of each LPN the highest version among all tags of data and trim pages wins. Translation pages
+//!    are not needed for that, and may be older than the data: their blocks are erased.
+//! 2. `rewrite_table` writes them anew; RAM starts empty.
+//!
+//! ## Invariants
+//! - I1: an LPN that is mapped (by its entry in RAM, else by its translation page) points to a
+//!   valid page that carries it.
+//! - I2: there are as many valid pages as mapped LPNs, written translation pages and needed trim
+//!   pages together.
+//! - I3: free blocks are erased and hold nothing valid; summaries are true.
+//! - I4: each written translation page lies where the GTD says; unwritten ones map nothing, unless
+//!   the device is read-only and so they cannot be written.
+//! - I5: an entry that is newer than its translation page is in RAM.
+//! - I6: runs, newer entries and bytes are counted rightly, and RAM is no more than `cmt`, unless
+//!   the device is read-only.
+//!
+//! ## Costs
+//! A miss costs a mapping read; a page that leaves with many newer entries a write, and the buffer
+//! when it is full a read and a write for all entries of one page.
+
+mod packed_pages;
+
+use crate::api::entry::{Capabilities, Entry, Memory};
+use crate::api::layout::Layout;
+use crate::api::parameter::{Kind, Parameter, Values, joined};
+use crate::engines::demand::machine::{self, TRANSLATION};
+use crate::engines::demand::mapping_cache;
+use crate::engines::demand::policy::{DemandScheme, Ram};
+use crate::engines::demand::translation::TranslationTable;
+use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::placement::{self, Placement};
+use crate::port::error::ConfigError;
+use crate::schemes::s_ftl::packed_pages::{PackedPages, Sizes};
+
+const SOURCE: &str = "Jiang 2011";
+
+const CMT: Parameter = Parameter {
+    meaning: "RAM of the cached translation pages, packed, and of the dirty buffer.",
+    source: SOURCE,
+    ..mapping_cache::CMT
+};
+
+const PARAMETERS: [Parameter; 4] = [
+    Parameter { default: "single", ..placement::PARAMETER },
+    CMT,
+    Parameter {
+        name: "dirty_buffer",
+        kind: Kind::Ratio { min: 0.0, max: 0.9 },
+        default: "0.1",
+        meaning: "Share of that RAM for newer entries of translation pages that have left; 0 writes each changed page \
+                  that leaves.",
+        source: SOURCE,
+    },
+    Parameter {
+        name: "sparse_entries",
+        kind: Kind::Integer { min: 1, max: 1 << 16 },
+        default: "16",
+        meaning: "Newer entries of a translation page up to which they wait in the dirty buffer when it leaves.",
+        source: SOURCE,
+    },
+];
+
+/// Demand-paged mapping with packed translation pages.
+pub struct SFtl;
+
+impl DemandScheme for SFtl {
+    const ENTRY: Entry = Entry {
+        name: "s-ftl",
+        family: "demand-paged",
+        capabilities: Capabilities::FILLS_BLOCKS_UP,
+        memory: Memory::PAGE_MAP,
+        source: SOURCE,
+        parameters: &joined::<12>(&[&PARAMETERS, &machine::PARAMETERS]),
+        header: include_str!("mod.rs"),
+    };
+
+    type Cache = PackedPages;
+
+    type ForeignPages = ();
+
+    fn placement(values: &Values) -> Placement {
+        Placement::from_values(values, &[HOST, TRANSLATION])
+    }
+
+    fn cache(layout: &Layout, values: &Values) -> Result<(PackedPages, Ram), ConfigError> {
+        let cmt = values.integer(CMT.name);
+        let buffer = (cmt as f64 * values.ratio("dirty_buffer")) as u64;
+        let per_page = TranslationTable::entries_per_page(layout, values);
+        let (pages, least) = (cmt - buffer, PackedPages::least_bytes(per_page));
+        if pages < least {
+            return Err(ConfigError(format!(
+                "s-ftl.cmt = {cmt}: {pages} bytes beside the dirty buffer do not hold one translation page of {least} \
+                 bytes; give more"
+            )));
+        }
+        let sizes = Sizes { pages, buffer, sparse: values.integer("sparse_entries") as u32 };
+        let cache = PackedPages::new(sizes, layout.logical_pages, per_page);
+        Ok((cache, vec![("cached translation pages", pages), ("dirty buffer", buffer)]))
+    }
+}
