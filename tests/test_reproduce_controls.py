@@ -1,5 +1,6 @@
 """Knock-outs and unprinted constants of reproductions, on runs with known numbers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ claims = load_tool("claims")
 
 LESS = "reproduced = [-0.3, -0.1]\n"
 CHANGE = 'kind = "change", of = "A", against = "B"'
+VALUES = '["small size", "large depth"]'
 KNOCKOUT = LESS + 'mechanism = "magic"\nknockout = { of = "C" }\n'
 
 
@@ -141,6 +143,39 @@ def test_claim_is_judged_by_its_worst_row_at_each_value_of_a_range(
     assert [judgement.verdict, *(row.verdict for row in judgement.rows)] == [verdict, *rows]
 
 
+@pytest.mark.parametrize(
+    ("of_size", "of_depth", "verdict", "text"),
+    [
+        pytest.param([0.8, 0.8], [0.8, 0.8], "no control", "", id="neither decides"),
+        pytest.param([0.8, 1.2], [0.8, 0.8], "open", "size decides", id="first decides"),
+        pytest.param([0.8, 0.8], [0.8, 1.2], "open", "depth decides", id="second decides"),
+        pytest.param([0.8, 1.2], [0.8, 1.2], "open", "size and depth decide", id="both decide"),
+    ],
+)
+def test_claim_with_several_ranges_is_judged_by_the_worst_of_them(
+    study: Path, of_size: list[float], of_depth: list[float], verdict: str, text: str
+) -> None:
+    points = [made(0.8, variant="A"), made(1.0, variant="B")]
+    for key, times in (("size", of_size), ("depth", of_depth)):
+        for value, time in zip(("small size", "large depth"), times, strict=True):
+            keys = {"n": 2, key: value}
+            points += [replace(made(t, variant=v), keys=keys) for v, t in (("A", time), ("B", 1.0))]
+    ranges = ", ".join(f'{{ key = "{key}", only = {{ n = 2, {key} = {VALUES} }} }}' for key in ("size", "depth"))
+    judgement = judged(
+        study, claim("measured", f"{CHANGE}, only = {{ n = 1 }}", f"{LESS}unprinted = [{ranges}]\n"), points
+    )
+    assert judgement.verdict == verdict
+    assert judgement.text.endswith(text)
+    shown = [
+        f"{key} small size: -20.0 %, large depth: {100 * t - 100:+.1f} %"
+        for key, (_, t) in (("size", of_size), ("depth", of_depth))
+    ]
+    assert judgement.rows[0].over_text == "; ".join(shown)
+    assert claims.over(judgement) == "; ".join(
+        f"{key} large depth: +20.0 %" for key, (_, t) in (("size", of_size), ("depth", of_depth)) if t > 1
+    )
+
+
 def test_points_of_a_range_without_results_count(study: Path) -> None:
     """Two of four hold, and one was not run."""
     points = [point for n in (1, 2) for point in (made(0.8, n, "A"), made(1.0, n, "B"))]
@@ -160,6 +195,7 @@ def test_points_of_a_range_without_results_count(study: Path) -> None:
         ('mechanism = "magic"\nknockout = { of = ["A", "B"] }', "its knockout compares a variant with itself"),
         ('mechanism = "magic"\nknockout = { of = "A" }', "its knockout has the variants of the claim itself"),
         ('unprinted = { sweep = "n" }', "unprinted lacks the key of the constant that varies"),
+        ('unprinted = [{ key = "n" }, { key = "n" }]', "such as device.page_size, or repeats it"),
     ],
 )
 def test_incomplete_control_is_refused(study: Path, keys: str, message: str) -> None:

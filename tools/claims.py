@@ -39,14 +39,19 @@ def without(judgement: reproduce.Judgement) -> str:
 
 
 def over(judgement: reproduce.Judgement) -> str:
-    """The constant that is not printed, and the means of all rows at each value but the claim's."""
+    """The constants that are not printed, and the means of all rows at each value but the claim's."""
+    return "; ".join(filter(None, (over_key(judgement.rows, key) for key in judgement.claim.ranged)))
+
+
+def over_key(rows: Sequence[Row], key: str) -> str:
+    """One of these constants."""
     at_value: dict[str, list[tuple[Row, Row]]] = {}
-    for row in judgement.rows:
-        for at in (at for at in row.over if at.values):
-            at_value.setdefault(at.label.rpartition(" ")[2], []).append((row, at))
+    for row in rows:
+        for at in (at for at in row.over.get(key, []) if at.values):
+            at_value.setdefault(at.label, []).append((row, at))
     others = {value: pairs for value, pairs in at_value.items() if any(row.values != at.values for row, at in pairs)}
     shown = [f"{value}: {figures([at for _, at in pairs])}" for value, pairs in others.items()]
-    return f"{judgement.claim.unprinted['key']} {', '.join(shown)}" if shown else ""
+    return f"{key} {', '.join(shown)}" if shown else ""
 
 
 def printed(text: str) -> str:

@@ -56,6 +56,8 @@ def with_defaults(table: Json, study: str, titles: dict[str, str]) -> Json:
         full = {"unit": kind.unit, "effect": "lower" if kind.is_change else ""} | full
     if full.get("effect") == "lower" and full.get("kind", "measured") == "measured":
         full = {"partly": LOWER} | full
+    if isinstance(full.get("unprinted"), dict):
+        full["unprinted"] = [full["unprinted"]]
     if "figures" in table:
         full = {"command": _shown(table["figures"], study, titles)} | full
     return full
@@ -93,8 +95,8 @@ class Claim:
     """Keys of the measure that differ without the mechanism: variants, workloads or the sweep."""
     needs: dict[str, float] = field(default_factory=dict)
     """Shares of `SHARES`, those that equal the paper's effect; workloads with less are named."""
-    unprinted: Json = field(default_factory=dict)
-    """Keys of the measure over the range of a constant that the paper does not print, its `key`."""
+    unprinted: list[Json] = field(default_factory=list)
+    """Keys of the measure over ranges of constants that the paper does not print, each its `key`."""
     partly: list[float] = field(default_factory=list)
     """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
     reproduced: list[float] = field(default_factory=list)
@@ -132,24 +134,27 @@ class Claim:
     @property
     def without(self) -> Claim | None:
         """The same claim of runs without the mechanism, if there is a knock-out."""
-        return self._changed(self.knockout)
+        return self._changed(self.knockout) if self.knockout else None
 
     @property
-    def ranged(self) -> Claim | None:
-        """The same claim over the range of the constant that is not printed, a row per value."""
-        own = {name: value for name, value in self.unprinted.items() if name != "key"}
-        return self._changed(own and own | {"each": [*self.rows, self.unprinted.get("key", "")]})
+    def ranged(self) -> dict[str, Claim]:
+        """The same claim over the range of each constant that is not printed, a row per value."""
+        own = {keys.get("key", ""): {k: v for k, v in keys.items() if k != "key"} for keys in self.unprinted}
+        return {key: self._changed(keys | {"each": [*self.rows, key]}) for key, keys in own.items()}
 
-    def _changed(self, keys: Json) -> Claim | None:
-        if not keys:
-            return None
+    @property
+    def parts(self) -> list[Claim]:
+        """The claim with the mechanism, without it, and over its ranges."""
+        return [self, *filter(None, [self.without]), *self.ranged.values()]
+
+    def _changed(self, keys: Json) -> Claim:
         # Another sweep has other keys, so its runs are chosen anew.
         base = self.measure if "sweep" not in keys else {k: v for k, v in self.measure.items() if k != "only"}
-        return replace(self, measure=over(base, keys), knockout={}, unprinted={}, mechanism="")
+        return replace(self, measure=over(base, keys), knockout={}, unprinted=[], mechanism="")
 
     def asks_for(self, point: Point) -> bool:
         """Whether it is judged by this run, with the mechanism, without it or over a range."""
-        return any(claim.uses(point) for claim in (self, self.without, self.ranged) if claim)
+        return any(claim.uses(point) for claim in self.parts)
 
     def uses(self, point: Point) -> bool:
         """Whether its number uses this run, of its sweep and seeds and a variant that it names."""
@@ -185,11 +190,12 @@ class Claim:
             raise self.wrong(f"a claim of the kind {self.kind} has no knockout: only measured ones can fall")
         if self.knockout and self.measure.get("kind") in FIGURES:
             raise self.wrong(f"the measure {self.measure['kind']} is a figure, of which no mechanism takes a part")
-        if self.unprinted and "key" not in self.unprinted:
-            raise self.wrong("unprinted lacks the key of the constant that varies, such as device.page_size")
-        for claim in (self.without, self.ranged):
-            if claim:
-                claim.check_measure()
+        if "" in self.ranged or len(self.ranged) < len(self.unprinted):
+            raise self.wrong(
+                "unprinted lacks the key of the constant that varies, such as device.page_size, or repeats it"
+            )
+        for claim in self.parts[1:]:
+            claim.check_measure()
 
     def _check_needs(self) -> None:
         for share, least in self.needs.items():

@@ -1,8 +1,8 @@
 """Claims against runs: a measure gives a number per row and seed, bounds give the verdict.
 
 A claim that keeps its bounds is reproduced only if at least half of its effect is lost without its
-mechanism. It is open unless its verdict holds over more than half of the range of a constant that
-the paper does not print.
+mechanism. It is open unless its verdict holds over more than half of the range of each constant
+that the paper does not print.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Row:
     note: str = ""
     without: Row | None = None
     """The same without the mechanism."""
-    over: list[Row] = field(default_factory=list)
-    """The same at each value of the constant that is not printed."""
+    over: dict[str, list[Row]] = field(default_factory=dict)
+    """The same at each value of the constants that are not printed, by their keys."""
 
     @property
     def text(self) -> str:
@@ -78,8 +78,10 @@ class Row:
 
     @property
     def over_text(self) -> str:
-        """The number at each value of the constant that is not printed."""
-        return ", ".join(f"{row.label.rpartition(' ')[2]}: {row.text}" for row in self.over)
+        """The number at each value of the constants that are not printed."""
+        return "; ".join(
+            f"{key} {', '.join(f'{row.label}: {row.text}' for row in rows)}" for key, rows in self.over.items() if rows
+        )
 
     @property
     def value(self) -> float:
@@ -159,10 +161,10 @@ def judge(claim: Claim, points: Sequence[Point]) -> Judgement:
     """Measure a claim, row by row and seed by seed, with its mechanism and without."""
     rows = _rows(claim, points)
     without = _rows(claim.without, points) if claim.without else {}
-    ranged = _rows(claim.ranged, points) if claim.ranged else {}
+    ranges = {key: _rows(ranged, points) for key, ranged in claim.ranged.items()}
     judged = []
     for label, row in rows.items():
-        over = [of_value for ranged_label, of_value in ranged.items() if _is_of(ranged_label, label)]
+        over = {key: _of_row(label, key, ranged) for key, ranged in ranges.items()}
         judged.append(replace(_controlled(claim, row, _like(without, label)), over=over))
     return Judgement(claim, _ranged(claim, judged))
 
@@ -181,9 +183,10 @@ def _like(without: dict[str, Row], label: str) -> Row | None:
     return without.get(label) or (next(iter(without.values())) if len(without) == 1 else None)
 
 
-def _is_of(ranged: str, label: str) -> bool:
-    """Whether a row of a range, whose label ends with the constant's value, is of this row."""
-    return not label or ranged.startswith(f"{label}, ")
+def _of_row(label: str, key: str, ranged: dict[str, Row]) -> list[Row]:
+    """Rows of a range that are of a row, by the constant's value, which ends their labels."""
+    of_row = {found: row for found, row in ranged.items() if not label or found.startswith(f"{label}, ")}
+    return [replace(row, label=found.rpartition(f"{key} ")[2]) for found, row in of_row.items()]
 
 
 def _controlled(claim: Claim, row: Row, without: Row | None) -> Row:
@@ -215,25 +218,33 @@ def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> b
 
 
 def _ranged(claim: Claim, rows: list[Row]) -> list[Row]:
-    """Rows of a claim, open unless its worst has its verdict over more than half of a range.
+    """Rows of a claim, open where a constant decides that is not printed; that it does is noted."""
+    deciding: dict[str, list[str]] = {}
+    for key in claim.ranged:
+        for label in _turned(claim, rows, key):
+            deciding.setdefault(label, []).append(key)
+    notes = {label: f"{' and '.join(keys)} decide{'' if keys[1:] else 's'}" for label, keys in deciding.items()}
+    return [replace(row, verdict="open", note=notes[row.label]) if row.label in notes else row for row in rows]
+
+
+def _turned(claim: Claim, rows: list[Row], key: str) -> set[str]:
+    """Rows that a constant decides: none if the worst has its verdict over more than half of its range.
 
     A claim that fails at each value, by another row each time, is *not*. Where the worst changes
     and each row keeps its own over more than half, all are open. A row without a range says nothing
     of other values, so it is left out.
     """
-    own = {row.label: _verdict(claim, row.values) for row in rows if row.values and row.over}
-    at: dict[str, dict[str, str]] = {}
+    own = {row.label: _verdict(claim, row.values) for row in rows if row.values and row.over[key]}
+    at: dict[str, list[str]] = {}
     turned: set[str] = set()
     for row in (row for row in rows if row.label in own):
-        for of_value in row.over:
-            value = of_value.label.removeprefix(f"{row.label}, ")
-            at.setdefault(value, {})[row.label] = of_value.verdict
-        if not _holds_over((of_value.verdict for of_value in row.over), own[row.label]):
+        for of_value in row.over[key]:
+            at.setdefault(of_value.label, []).append(of_value.verdict)
+        if not _holds_over((of_value.verdict for of_value in row.over[key]), own[row.label]):
             turned.add(row.label)
-    if not at or _holds_over((_worst(found.values()) for found in at.values()), _worst(own.values())):
-        return rows
-    note = f"{claim.unprinted['key']} decides"
-    return [replace(row, verdict="open", note=note) if row.label in (turned or own) else row for row in rows]
+    if not at or _holds_over((_worst(found) for found in at.values()), _worst(own.values())):
+        return set()
+    return turned or set(own)
 
 
 def _holds_over(verdicts: Iterable[str], verdict: str) -> bool:

@@ -195,8 +195,7 @@ def _check_references(plan: Plan, path: Path) -> None:
     named: list[tuple[str, Any]] = [(figure.id, figure.sweep) for figure in plan.figures]
     named += [(factorial.id, factorial.sweep) for factorial in plan.factorials]
     for claim in plan.claims:
-        parts = (claim, claim.without, claim.ranged)
-        named += [(claim.id, part.measure.get("sweep")) for part in parts if part]
+        named += [(claim.id, part.measure.get("sweep")) for part in claim.parts]
     for name, sweep in named:
         if sweep not in known:
             raise UserError(f"{path}: {name} names the sweep {sweep}; the sweeps are {', '.join(known)}.")
