@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ftlkit import reproduce
 from ftlkit.reproduce.factorial import effects
-from ftlkit.reproduce.judge import VERDICTS, Row, counts
+from ftlkit.reproduce.judge import VERDICTS, Row, counts, verdict_within
 from ftlkit.results.store import DEFAULT, Store
 
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- claims -->", "<!-- /claims -->"
-HEAD = ["| claim | verdict | paper | ours | without | range | decided by |", "|---|---|---|---|---|---|---|"]
+HEAD = ["| claim | verdict | paper | ours | without | turns at | decided by |", "|---|---|---|---|---|---|---|"]
 
 
 def figures(rows: Sequence[Row]) -> str:
@@ -39,18 +39,20 @@ def without(judgement: reproduce.Judgement) -> str:
 
 
 def over(judgement: reproduce.Judgement) -> str:
-    """The constants that are not printed, and the means of all rows at each value but the claim's."""
-    return "; ".join(filter(None, (over_key(judgement.rows, key) for key in judgement.claim.ranged)))
+    """Values of unprinted constants at which a row has another verdict, with the figures there."""
+    return "; ".join(filter(None, (over_key(judgement, key) for key in judgement.claim.ranged)))
 
 
-def over_key(rows: Sequence[Row], key: str) -> str:
-    """One of these constants."""
-    at_value: dict[str, list[tuple[Row, Row]]] = {}
-    for row in rows:
-        for at in (at for at in row.over.get(key, []) if at.values):
-            at_value.setdefault(at.label, []).append((row, at))
-    others = {value: pairs for value, pairs in at_value.items() if any(row.values != at.values for row, at in pairs)}
-    shown = [f"{value}: {figures([at for _, at in pairs])}" for value, pairs in others.items()]
+def over_key(judgement: reproduce.Judgement, key: str) -> str:
+    """Those of one constant."""
+    at_value: dict[str, list[Row]] = {}
+    turned: set[str] = set()
+    for row in (row for row in judgement.rows if row.values):
+        for at in row.over.get(key, []):
+            at_value.setdefault(at.label, []).append(at)
+            if at.verdict != verdict_within(judgement.claim, row.values):
+                turned.add(at.label)
+    shown = [f"{value}: {figures(rows) or 'no result'}" for value, rows in at_value.items() if value in turned]
     return f"{key} {', '.join(shown)}" if shown else ""
 
 

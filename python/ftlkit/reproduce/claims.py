@@ -96,7 +96,7 @@ class Claim:
     needs: dict[str, float] = field(default_factory=dict)
     """Shares of `SHARES`, those that equal the paper's effect; workloads with less are named."""
     unprinted: list[Json] = field(default_factory=list)
-    """Keys of the measure over ranges of constants that the paper does not print, each its `key`."""
+    """Keys of the measure over the range of each constant that is not printed, its `key`."""
     partly: list[float] = field(default_factory=list)
     """Bounds for *partly*, around those for *reproduced*; of a measured claim."""
     reproduced: list[float] = field(default_factory=list)

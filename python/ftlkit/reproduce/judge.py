@@ -211,7 +211,7 @@ def _falls(claim: Claim, values: Sequence[float], without: Sequence[float]) -> b
     if low <= 0 <= high and not MEASURES[claim.measure["kind"]].from_zero:
         is_apart = max(min(without) - max(values), min(values) - max(without)) > NOISE
         doubles = abs(fmean(without) - fmean(values)) >= abs(fmean(values))
-        return is_apart and doubles and _verdict(claim, without) != "reproduced"
+        return is_apart and doubles and verdict_within(claim, without) != "reproduced"
     sign = -1 if high < 0 else 1
     kept, left = ([sign * value for value in numbers] for numbers in (values, without))
     return 2 * fmean(left) <= fmean(kept) and min(kept) - max(left) > NOISE
@@ -228,13 +228,13 @@ def _ranged(claim: Claim, rows: list[Row]) -> list[Row]:
 
 
 def _turned(claim: Claim, rows: list[Row], key: str) -> set[str]:
-    """Rows that a constant decides: none if the worst has its verdict over more than half of its range.
+    """Rows that a constant decides: none if the worst has its verdict over more than half of it.
 
     A claim that fails at each value, by another row each time, is *not*. Where the worst changes
     and each row keeps its own over more than half, all are open. A row without a range says nothing
     of other values, so it is left out.
     """
-    own = {row.label: _verdict(claim, row.values) for row in rows if row.values and row.over[key]}
+    own = {row.label: verdict_within(claim, row.values) for row in rows if row.values and row.over[key]}
     at: dict[str, list[str]] = {}
     turned: set[str] = set()
     for row in (row for row in rows if row.label in own):
@@ -306,7 +306,7 @@ def _measured(claim: Claim, label: str, points: Sequence[Point]) -> Row:
     for point in by_seed[0] if measure.averages else []:
         shown_by = ["workload"] if measure.over_workloads else list(point.keys)
         parts.setdefault(_label(claim, point, shown_by), []).append(point)
-    verdict, note = _verdict(claim, values), ""
+    verdict, note = verdict_within(claim, values), ""
     if claim.measure["kind"] == "best" and any(
         at_edge(claim.measure, *pair) for pair in zip(by_seed, values, strict=True)
     ):
@@ -323,7 +323,7 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
-def _verdict(claim: Claim, values: Sequence[float]) -> str:
+def verdict_within(claim: Claim, values: Sequence[float]) -> str:
     """The first bounds that hold the lowest and the highest of the numbers."""
     measured = claim.kind == "measured"
     bounds_of = (
