@@ -182,7 +182,9 @@ def test_points_of_a_range_without_results_count(study: Path) -> None:
     points += [made(1.2, 4, "A"), made(1.0, 4, "B"), made(1.0, 8, "B")]
     points.append(reproduce.Point("n", "fin1", "A", {"n": 8}, None, error="A is not at hand", is_absent=True))
     text = claim("measured", CHANGE + ", only = { n = 1 }", LESS + 'unprinted = { sweep = "n", key = "n" }\n')
-    assert judged(study, text, points).verdict == "open"
+    judgement = judged(study, text, points)
+    assert judgement.verdict == "open"
+    assert claims.over(judgement) == "n 4: +20.0 %, 8: no result"
 
 
 @pytest.mark.parametrize(
