@@ -135,6 +135,16 @@ def test_a_sum_alone_leaves_each_part_open() -> None:
     assert intervals["link_latency"][1] > 9.9e3
 
 
+def test_an_interval_ends_where_one_of_two_times_takes_their_whole_sum() -> None:
+    """No two dies share a channel, so only tR + transfer shows, and transfers are assumed far too short."""
+    shape, values = shape_of(8, 1), VALUES | {"transfer_latency": 50e3}
+    points = [one for one in measured(shape, values) if one.size <= 8 * 4096]
+    priors = PRIORS | {"read_latency": Prior(100e3, 1.5), "transfer_latency": Prior(10e3, 1.5)}
+    low, high = Profile(*problem_of(points, shape, priors)).intervals["read_latency"]
+    assert low < 80e3
+    assert 125e3 < high < 132e3
+
+
 def test_a_profile_reports_a_better_fit_than_its_own() -> None:
     points, shape = measured(shape_of(2, 4), VALUES), shape_of(2, 4)
     problem, fit = problem_of(points, shape, PRIORS)

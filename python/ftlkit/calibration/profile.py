@@ -3,13 +3,16 @@
 One parameter after the other is moved away from its best value, and all others are fitted again at
 each place. Its interval ends where the misfit has grown by the square of Student's t. A point that
 a move hardly changes, by the slopes, is not run again.
+
+Times add up to latencies. So where only a sum is determined, one time falls by as much as another
+rises, however many times as long it is: steps and slopes follow the times, not their logarithms.
 """
 
 import math
 
 import numpy as np
 
-from ftlkit.calibration.fit import LINEAR, Fit, Problem, Vector
+from ftlkit.calibration.fit import LINEAR, LOGARITHMIC, Fit, Problem, Vector
 from ftlkit.calibration.model import Values
 from ftlkit.results.noise import student_t
 
@@ -37,6 +40,7 @@ class Profile:
 
     def __init__(self, problem: Problem, fit: Fit) -> None:
         self._problem, self._best = problem, fit.values
+        self._is_log = np.array([name in LOGARITHMIC for name in problem.names])
         self._errors = problem.errors(fit.values)
         self._slopes = problem.slopes(fit.values, self._errors)
         self.fit = problem.result(fit.values, self._errors, self._slopes)
@@ -77,14 +81,14 @@ class Profile:
     def _fitted_at(self, place: int, far: float) -> tuple[Values, float]:
         """The others fitted again with one parameter moved, and the growth of the misfit."""
         problem = self._problem
-        step = self._covariance[:, place] / self._covariance[place, place] * far
-        values = problem.moved(self._best, step)
+        values = problem.moved(self._best, self._along(place, far))
         errors = self._errors_at(values)
         cost = problem.cost(values, errors, self._weights)
         for _ in range(2):
-            change = problem.step(values, errors, self._slopes, self._weights, fixed=(place,))
+            slopes = self._slopes * np.where(self._is_log, np.exp(problem.between(self._best, values)), 1.0)
+            change = problem.step(values, errors, slopes, self._weights, fixed=(place,))
             tried = problem.moved(values, change)
-            promised = problem.cost(tried, errors + self._slopes @ problem.between(values, tried), self._weights)
+            promised = problem.cost(tried, errors + slopes @ problem.between(values, tried), self._weights)
             if cost - promised < _WORTH * self._bound / 2:
                 break
             tried_errors = self._errors_at(tried)
@@ -96,7 +100,16 @@ class Profile:
                 break
         return values, cost - self._least
 
+    def _along(self, place: int, far: float) -> Vector:
+        """The step in which the others make up for one parameter that is moved."""
+        others = self._covariance[:, place] / self._covariance[place, place]
+        others *= math.expm1(far) if self._is_log[place] else far
+        step = np.where(self._is_log, np.log(np.maximum(1 + others, math.exp(-_FARTHEST))), others)
+        step[place] = far
+        return step
+
     def _errors_at(self, values: Values) -> Vector:
-        """Each point's error; by the slopes where it hardly changes."""
-        predicted = self._slopes @ self._problem.between(self._best, values)
-        return self._problem.errors(values, self._errors + predicted, np.abs(predicted) >= _HARDLY)
+        """Each point's error; by the slopes where no parameter changes it by much."""
+        step = self._problem.between(self._best, values)
+        is_run = np.abs(self._slopes) @ np.abs(step) >= _HARDLY
+        return self._problem.errors(values, self._errors + self._slopes @ step, is_run)
