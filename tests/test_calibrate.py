@@ -16,8 +16,8 @@ import ftlkit as fk
 from conftest import Call
 from disk import Disk, needs
 from fio_reports import drawn, report
-from ftlkit.calibration import fio, starts, wording
-from ftlkit.calibration.calibration import Calibration, _at, _usable
+from ftlkit.calibration import calibration, fio, starts, wording
+from ftlkit.calibration.calibration import Calibration, _at, _checked, _usable
 from ftlkit.calibration.certainty import Parameter, believed, beside, doubt, judged
 from ftlkit.calibration.fit import Fit, Prior
 from ftlkit.calibration.jobs import job_file
@@ -430,13 +430,16 @@ def test_a_doubt_is_said_once_and_no_word_denies_it(fitted: tuple[dict[str, Any]
     assert fitted[0]["doubt"] == ""
     sure = [Parameter("spare", 0.3, "determined", 0.29, 0.31), Parameter("channels", 8.0, "given")]
     far = [(latency(READ, 4096, 100.0), 120.0, False)]
-    assert [(one.state, one.low) for one in believed(sure, is_refuted=True)] == [("roughly", None), ("given", None)]
+    assert [(one.state, one.low) for one in believed(sure, ("spare", "channels"))] == [
+        ("roughly", None),
+        ("given", None),
+    ]
     made = Calibration(
         files=("drive.json",),
         preset="nvme-tlc-1t",
         shape=BOUND,
         values=SLOW_BUS | {"spare": 0.3},
-        parameters=believed(sure, is_refuted=True),
+        parameters=believed(sure, ("spare", "channels")),
         checked=far,
         notes=[],
         runs=1,
@@ -448,6 +451,36 @@ def test_a_doubt_is_said_once_and_no_word_denies_it(fitted: tuple[dict[str, Any]
     assert wording.toml(made).count(made.doubt) == 1
     assert "determined" not in wording.toml(made)
     assert wording.document(made)["doubt"] == made.doubt
+
+
+def test_a_doubt_of_the_first_fit_outlives_what_is_assumed_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[int] = []
+
+    def far_at_first(*arguments: Any) -> list[tuple[Point, float, bool]]:  # noqa: ANN401 - as the function's own
+        checks.append(1)
+        return [(point, value * (1.5 if len(checks) == 1 else 1), out) for point, value, out in _checked(*arguments)]
+
+    monkeypatch.setattr(calibration, "_checked", far_at_first)
+    made = fk.calibrate(STORED, jobs=SOME, settings=KNOWN).document
+    assert len(checks) > 1
+    assert made["doubt"].startswith("Modelled off by more than their noise: 2")
+    assert {one["state"] for one in made["parameters"]} <= {"roughly", "assumed", "given", "not noticed"}
+
+
+def test_values_behind_a_write_buffer_have_no_interval(tmp_path: Path) -> None:
+    """Each page of a pSLC cache is programmed twice, and planes program two at once: bandwidth tells neither."""
+    report = json.loads(STORED.read_text(encoding="utf-8"))
+    for job in report["jobs"]:
+        if job["jobname"].startswith("write-"):
+            job["write"] |= {"lat_ns": {"mean": 2e4}, "clat_ns": {"mean": 2e4}}
+    path = tmp_path / "drive.json"
+    path.write_text(json.dumps(report), encoding="utf-8")
+    made = fk.calibrate(path, jobs=SOME, settings=KNOWN).document
+    parameters = {one["key"]: one for one in made["parameters"]}
+    assert made["doubt"] == ""
+    assert [parameters[key]["state"] for key in ("read_latency", "program_latency")] == ["determined", "roughly"]
+    assert {parameters[key]["low"] for key in ("program_latency", "erase_latency", "spare")} == {None}
+    assert "answers from a write buffer" in " ".join(made["notes"])
 
 
 def test_what_is_assumed_has_no_interval(fitted: tuple[dict[str, Any], Path]) -> None:

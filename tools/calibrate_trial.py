@@ -50,7 +50,7 @@ def outside(place: int) -> tuple[str, Json, str]:
             "gc",
             {},
             ("page:victim=fifo", "page:victim=random", "page:gc=paced:gc_threshold=2", "page:streams=shared")[
-                place // 5
+                place // 5 % 4
             ],
         ),
         (

@@ -45,8 +45,12 @@ _SPARES = (0.04, 0.07, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.6)
 
 BUFFERED = (
     "Writes at depth 1 end before flash could have programmed them, so the drive answers from a write buffer. They say "
-    "nothing of program_latency, which rests on bandwidth alone. Compare with a buffered stack, such as page+fifo."
+    "nothing of program_latency, which rests on bandwidth alone, as do erase_latency and spare. Planes, or a cache "
+    "emptied later, would change all three unseen: no interval is stated. Compare with a buffered stack: page+fifo."
 )
+
+BEHIND_BUFFER = ("program_latency", "erase_latency", "spare")
+"""Parameters that only bandwidth tells where writes are answered from a buffer."""
 
 ASKS_FLASH = (
     "Reads of trimmed addresses take as long as reads of data, so the drive seems to ask flash for them. They say "
@@ -152,8 +156,9 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     one = min((p for p in task.used if p.kind == READ and p.figure == LATENCY), key=lambda p: p.size, default=None)
     one_ns = one.measured if one is not None else 1e5
     intervals: Mapping[str, tuple[float, float]] = {}
+    first = _checked(task, fit.shape, fit.values)
     # A fit that is refuted has no intervals.
-    if not certainty.doubt(_checked(task, fit.shape, fit.values)):
+    if not certainty.doubt(first):
         progress.stage("intervals")
         problem = Problem(task.used, fit.shape, asked, task.engine, progress.show)
         profile = Profile(problem, fit)
@@ -166,16 +171,20 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
     settled = {name: certainty.beside(parameter, choice.rivals) for name, parameter in settled.items()}
     parameters = [*_counts(task, choice), *_times(task, settled, values, question.preset)]
     checked = _checked(task, fit.shape, values)
-    doubt = certainty.doubt(checked)
+    # What was assumed since may hide a misfit, and does not explain it.
+    refuting = checked if certainty.doubt(checked) else first
+    doubt = certainty.doubt(refuting)
+    unsure = set(BEHIND_BUFFER if BUFFERED in task.notes else ())
     if doubt:
         progress.stage("doubts")
-        doubt = certainty.doubt(checked, _reason(task, fit, checked, asked, progress))
+        doubt = certainty.doubt(refuting, _reason(task, fit, refuting, asked, progress))
+        unsure = {parameter.key for parameter in parameters}
     return Calibration(
         files=tuple(map(str, question.files)),
         preset=question.preset,
         shape=fit.shape,
         values=values,
-        parameters=certainty.believed(parameters, is_refuted=bool(doubt) or not intervals),
+        parameters=certainty.believed(parameters, unsure),
         checked=checked,
         notes=task.notes,
         runs=task.engine.runs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -99,13 +99,11 @@ def middle(errors: Sequence[float]) -> float:
     return sorted(errors)[len(errors) // 2]
 
 
-def believed(parameters: Sequence[Parameter], *, is_refuted: bool) -> list[Parameter]:
-    """The parameters; those of a refuted fit are known roughly at best, and have no interval."""
-    if not is_refuted:
-        return list(parameters)
+def believed(parameters: Sequence[Parameter], unsure: Collection[str]) -> list[Parameter]:
+    """The parameters; those that are unsure are known roughly at best, and have no interval."""
     return [
         replace(one, state=ROUGHLY if one.state == DETERMINED else one.state, low=None, high=None)
-        if one.is_fitted or one.state == ABSENT
+        if one.key in unsure and (one.is_fitted or one.state == ABSENT)
         else one
         for one in parameters
     ]
