@@ -17,7 +17,7 @@ from conftest import Call
 from disk import Disk, needs
 from fio_reports import drawn, report
 from ftlkit.calibration import calibration, fio, starts, wording
-from ftlkit.calibration.calibration import Calibration, _at, _checked, _usable
+from ftlkit.calibration.calibration import Calibration, _at, _checked, _spared, _Task, _usable
 from ftlkit.calibration.certainty import Parameter, believed, beside, doubt, judged
 from ftlkit.calibration.fit import Fit, Prior
 from ftlkit.calibration.jobs import job_file
@@ -508,6 +508,25 @@ def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:
     values |= dict.fromkeys(("link_latency", "controller_latency", "link_ns_per_byte"), 0.0) | {"spare": 0.2}
     point = Point("s", STEADY, True, True, 4096, 32, 1.0, "write_amplification", 1.0, 0.01)  # noqa: FBT003 - a row
     assert Engine({}).figure(point, shape, values) == pytest.approx(greedy(0.8, 256), rel=0.04)
+
+
+def test_a_fit_to_loads_alone_begins_near_their_spare_and_program_time() -> None:
+    engine, values = Engine({}), SLOW_BUS | {"erase_latency": 3e6, "spare": 0.3}
+    shape = replace(BOUND, capacity=16 << 20)
+    load = replace(latency(LOAD, 4096, 1.0), depth=64, used=1.0, is_poisson=True, is_write=True)
+    points = [
+        replace(one, measured=engine.figure(one, shape, values))
+        for rates in ((1000.0, 1000.0), (1000.0, 6000.0))
+        for one in (replace(load, rates=rates, figure=figure) for figure in PERCENTILES.values())
+    ]
+    far = values | {"spare": 0.07, "program_latency": 187e3}
+    task = _Task(points, points, set(), [], shape, far, {}, 1000, engine)
+    asked = {name: Prior(far[name], 1.5) for name in ("spare", "program_latency")}
+    start = _spared(task, Fit(shape, far, (), 1.0, 1, np.zeros((0, 0)), {}), asked)
+    assert start["spare"] == pytest.approx(0.3, abs=0.06)
+    assert start["program_latency"] == pytest.approx(5e5, rel=0.05)
+    given = _spared(task, Fit(shape, far, (), 1.0, 1, np.zeros((0, 0)), {}), {"spare": asked["spare"]})
+    assert given["program_latency"] == far["program_latency"]
 
 
 def test_latency_under_load_grows_with_the_rate() -> None:

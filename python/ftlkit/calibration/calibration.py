@@ -237,10 +237,16 @@ _KINDS = {
 def _spared(task: _Task, fit: Fit, asked: Mapping[str, Prior]) -> Values:
     """A fit without collections, with the spare that suits settled writes best."""
     steady = [point for point in task.used if point.kind == STEADY]
-    if "spare" not in asked or not steady:
+    asking = [max(steady, key=lambda point: point.used)] if steady else _loads_with_writes(task.used)
+    if "spare" not in asked or not asking:
         return fit.values
-    tried, fullest = [fit.values | {"spare": share} for share in _SPARES], max(steady, key=lambda point: point.used)
-    return min(tried, key=lambda values: misfit([fullest], fit.shape, values, task.engine))
+    values = starts.programmed(task.used, fit.values) if "program_latency" in asked else fit.values
+    tried = [values | {"spare": share} for share in _SPARES]
+    return min(tried, key=lambda values: misfit(asking, fit.shape, values, task.engine))
+
+
+def _loads_with_writes(points: Sequence[Point]) -> list[Point]:
+    return [point for point in points if point.kind == LOAD and point.rates[1]]
 
 
 def _settled(

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
+from ftlkit.calibration.points import IOPS, LATENCY, LOAD, READ, TRIMMED, WRITE, Point
 
 if TYPE_CHECKING:
     from ftlkit.calibration.model import Shape, Values
@@ -79,6 +79,16 @@ def values(points: Sequence[Point], shape: Shape, assumed: Values) -> Values:
         pages = max(point.measured * max(1.0, point.size / shape.page_size) for point in filled)
         made["program_latency"] = max(1e9 * shape.dies / pages - made["transfer_latency"], 1e3)
     return made
+
+
+def programmed(points: Iterable[Point], values: Values) -> Values:
+    """The same start; without first writes, the least median under load shows the program time."""
+    points = list(points)
+    medians = [point.measured for point in points if point.kind == LOAD and point.is_write and point.figure == "p50"]
+    if not medians or any(point.kind == WRITE for point in points):
+        return values
+    rest = sum(values[name] for name in ("transfer_latency", "link_latency", "controller_latency"))
+    return values | {"program_latency": max(min(medians) - rest, 0.1 * min(medians))}
 
 
 def _held_ns(points: Iterable[Point], shape: Shape, transfer_ns: float | None) -> float | None:
