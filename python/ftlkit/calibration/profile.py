@@ -109,7 +109,7 @@ class Profile:
         return step
 
     def _errors_at(self, values: Values) -> Vector:
-        """Each point's error; by the slopes where no parameter changes it by much."""
+        """Each point's error; by the slopes where it hardly changes."""
         step = self._problem.between(self._best, values)
-        is_run = np.abs(self._slopes) @ np.abs(step) >= _HARDLY
-        return self._problem.errors(values, self._errors + self._slopes @ step, is_run)
+        predicted = self._slopes @ np.where(self._is_log, np.expm1(step), step)
+        return self._problem.errors(values, self._errors + predicted, np.abs(predicted) >= _HARDLY)
