@@ -77,6 +77,52 @@ def report(device: Json, path: Path, *, ftl: str = "page", noise: float = 0.0, s
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
+LOADS = ((0.3, 0.2), (1.0, 0.3), (0.5, 0.6), (2.0, 0.0))
+"""Reads and writes per second, as shares of the settled writes that the full device serves."""
+
+
+def add_loads(path: Path, device: Json, *, is_settled_before: bool = False) -> None:
+    """Add jobs at a rate to the report of a device.
+
+    If it was settled before the first job, of the others only reads of one page remain.
+    """
+    document = json.loads(path.read_text(encoding="utf-8"))
+    most = next(job["write"]["iops"] for job in document["jobs"] if job["jobname"] == "steady-100")
+    if is_settled_before:
+        document["jobs"] = [job for job in document["jobs"] if job["jobname"].startswith("read-4k")]
+        document["global options"]["description"] += " before=settled"
+    own = {key: value for key, value in device.items() if key != "spare"}
+    for group, (reads, writes) in enumerate(LOADS, 1):
+        generator: Json = {"requests": 120_000, "span": device["capacity"], "sizes": 4096}
+        generator["write_share"] = writes / (reads + writes)
+        generator["arrivals"] = {"poisson": {"mean_gap": f"{round(1e9 / most / (reads + writes))}ns"}}
+        results = fk.run(
+            workload={"generator": generator},
+            device=own,
+            loop="threads",
+            queue_depth=128 if writes else 64,
+            precondition="steady",
+            samples=1,
+            seed=group,
+        )
+        run: Json = dict(results.document["runs"][0])
+        for op, share in (("read", reads), ("write", writes)):
+            if share:
+                document["jobs"].append(
+                    _load(op, group, round(share * most), run["response_ns"][op], device["capacity"])
+                )
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def _load(op: str, group: int, rate: int, told: Json, capacity: int) -> Json:
+    options = {"rw": f"rand{op}", "bs": "4k", "iodepth": "64", "rate_iops": str(rate), "rate_process": "poisson"}
+    shares = {"50.000000": told["p50"], "99.000000": told["p99"], "99.900000": told["p99_9"]}
+    done: Json = {"total_ios": 60_000, "io_bytes": 60_000 * 4096, "iops": float(rate)}
+    done["lat_ns"] = {"mean": told["mean"], "stddev": 0.0, "percentile": shares}
+    options["size"] = str(capacity)
+    return {"jobname": f"load-{group}-{op}", "groupid": 100 + group, "error": 0, "job options": options, op: done}
+
+
 def _job(name: str, options: Json, device: Json, ftl: str, blur: float) -> Json:
     direction = options["rw"].removeprefix("rand")
     size = int(options["bs"][:-1]) << {"k": 10, "m": 20}[options["bs"][-1]]

@@ -15,7 +15,7 @@ import pytest
 import ftlkit as fk
 from conftest import Call
 from disk import Disk, needs
-from fio_reports import drawn, report
+from fio_reports import add_loads, drawn, report
 from ftlkit.calibration import calibration, fio, starts, wording
 from ftlkit.calibration.calibration import Calibration, _at, _checked, _spared, _Task, _usable
 from ftlkit.calibration.certainty import Parameter, believed, beside, doubt, judged
@@ -508,6 +508,19 @@ def test_a_large_drive_is_scaled_to_its_write_amplification() -> None:
     values |= dict.fromkeys(("link_latency", "controller_latency", "link_ns_per_byte"), 0.0) | {"spare": 0.2}
     point = Point("s", STEADY, True, True, 4096, 32, 1.0, "write_amplification", 1.0, 0.01)  # noqa: FBT003 - a row
     assert Engine({}).figure(point, shape, values) == pytest.approx(greedy(0.8, 256), rel=0.04)
+
+
+@pytest.mark.parametrize("is_settled", [False, True], ids=["added", "alone"])
+def test_loads_of_a_drawn_device_are_points(is_settled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: FBT001 - a case
+    monkeypatch.setattr("fio_reports.LOADS", ((0.3, 0.2),))
+    path = Path(shutil.copy(STORED, tmp_path))
+    add_loads(path, drawn(1), is_settled_before=is_settled)
+    points, left_out = of_jobs(fio.read(path), 96 << 20, fio.before(path))
+    loads = [point for point in points if point.kind == LOAD]
+    assert left_out == []
+    assert {point.kind for point in points} == ({READ, LOAD} if is_settled else {READ, LOAD, STEADY, TRIMMED, WRITE})
+    assert [(point.job, point.figure) for point in loads[::5]] == [("load-1-read", "p50"), ("load-1-write", "p99_9")]
+    assert loads[0].rates[0] == pytest.approx(1.5 * loads[0].rates[1], rel=0.01)
 
 
 def test_a_fit_to_loads_alone_begins_near_their_spare_and_program_time() -> None:

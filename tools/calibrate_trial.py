@@ -3,10 +3,12 @@
     python tools/calibrate_trial.py own          # 40 devices of the model's class
     python tools/calibrate_trial.py outside      # 20 devices outside it
     python tools/calibrate_trial.py outside 3 4  # some of them
+    python tools/calibrate_trial.py loads 2      # own, with latencies under load besides
+    python tools/calibrate_trial.py settled 2    # the same on a settled drive, loads and small reads alone
 
 The printed jobs run on each device in the simulator, and the reports are fitted without a look at
-the device. Known are the capacity, the page size and the pages per block. `FOLDER` in the
-environment keeps the reports.
+the device. Known are the capacity, the page size and the pages per block. Further places are more
+devices. `FOLDER` in the environment keeps the reports.
 """
 
 import json
@@ -24,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from collections.abc import Sequence
 
-from fio_reports import drawn, report
+from fio_reports import add_loads, drawn, report
 from ftlkit._util import Json
 
 SHAPES = ((1, 4), (4, 1), (2, 4), (4, 2), (2, 8), (8, 2), (4, 4), (8, 1))
@@ -68,11 +70,13 @@ def outside(place: int) -> tuple[str, Json, str]:
 def tried(which: str, place: int, folder: Path) -> Json:
     """What a fit says of a device, beside the truth."""
     name, device, ftl = (
-        outside(place) if which == "outside" else ("own", drawn(100 + place, shape=SHAPES[place % 8]), "page")
+        outside(place) if which == "outside" else (which, drawn(100 + place, shape=SHAPES[place % 8]), "page")
     )
     path = folder / f"{which}-{place}.json"
     if not path.exists():
         report(device, path, ftl=ftl)
+        if which in ("loads", "settled"):
+            add_loads(path, device, is_settled_before=which == "settled")
     begin = time.process_time()
     known = [f"device.pages_per_block={device['pages_per_block']}"]
     made = fk.calibrate(path, settings=known).document
