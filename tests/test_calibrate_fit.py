@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from ftlkit.calibration.certainty import reason
+from ftlkit.calibration.certainty import for_any_victims, reason
 from ftlkit.calibration.fit import Fit, Prior, Problem, fitted
 from ftlkit.calibration.model import Engine, Shape, Values
 from ftlkit.calibration.points import IOPS, LATENCY, READ, TRIMMED, WRITE, Point
 from ftlkit.calibration.profile import Profile
 from ftlkit.calibration.shapes import Choice, chosen
+from ftlkit.models.uniform import greedy
 from tool_modules import load_tool
 
 VALUES: Values = {
@@ -143,6 +144,17 @@ def test_an_interval_ends_where_one_of_two_times_takes_their_whole_sum() -> None
     low, high = Profile(*problem_of(points, shape, priors)).intervals["read_latency"]
     assert low < 80e3
     assert 125e3 < high < 132e3
+
+
+@pytest.mark.parametrize(("pages", "least", "most"), [(32, 0.312, 0.322), (4096, 0.3, 0.3005)], ids=["short", "long"])
+def test_a_spare_may_be_that_of_collections_of_oldest_blocks(pages: int, least: float, most: float) -> None:
+    """Of the oldest block a share p is valid, with ln p = (p - 1) / utilisation, so 1 / (1 - p) is programmed."""
+    low, high = for_any_victims({"spare": (0.28, 0.3)}, pages)["spare"]
+    assert low == 0.28
+    assert least < high < most
+    valid = 1 - 1 / greedy(0.7, pages)
+    assert 1 - high == pytest.approx((valid - 1) / math.log(valid), rel=0.002)
+    assert for_any_victims({}, pages) == {}
 
 
 def test_a_profile_reports_a_better_fit_than_its_own() -> None:

@@ -165,7 +165,7 @@ def _calibrated(question: Question, task: _Task, progress: _Progress) -> Calibra
         if profile.better is not None:
             fit = fitted(task.used, fit.shape, profile.better, asked, task.engine, progress.show)
             profile = Profile(problem, fit)
-        fit, intervals = profile.fit, profile.intervals
+        fit, intervals = profile.fit, certainty.for_any_victims(profile.intervals, fit.shape.pages_per_block)
     sure = certainty.judged(fit, asked, intervals, one_ns)
     settled, values = _settled(task, fit, sure, asked, progress)
     settled = {name: certainty.beside(parameter, choice.rivals) for name, parameter in settled.items()}

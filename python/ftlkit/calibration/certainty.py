@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ftlkit._util.lookup import several
 from ftlkit.calibration.fit import LOGARITHMIC, Fit, Prior, Vector, known
+from ftlkit.models.uniform import greedy
 from ftlkit.results.noise import student_t
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ NOTICED = 0.02
 
 FAR_OFF, BEYOND_NOISE = 0.05, 4.0
 """A point farther off than both this share and this many times its noise refutes the fit."""
+
+_ENDLESS = 10_000
+"""Pages of a block, from which more change nothing."""
+
+_FINE = 1e-5
 
 _SHOWN = 0.85
 """The jobs that a parameter rests on are named until they have this share of its information."""
@@ -120,6 +126,23 @@ def beside(parameter: Parameter, rivals: Sequence[Fit]) -> Parameter:
     value = float(parameter.value)
     is_sure = max(value / low, high / value) <= math.exp(SURE) and parameter.state == DETERMINED
     return replace(parameter, low=low, high=high, state=DETERMINED if is_sure else ROUGHLY)
+
+
+def for_any_victims(
+    intervals: Mapping[str, tuple[float, float]], pages_per_block: int
+) -> Mapping[str, tuple[float, float]]:
+    """The intervals, with a spare up to that of a drive that collects its oldest blocks.
+
+    Those cost as much as the emptiest blocks if blocks had no end, and more than in short ones.
+    """
+    if "spare" not in intervals:
+        return intervals
+    first, high = intervals["spare"]
+    low, end, amplification = high, 0.99, greedy(1 - high, pages_per_block)
+    while end - low > _FINE:
+        middle = (low + end) / 2
+        low, end = (middle, end) if greedy(1 - middle, _ENDLESS) > amplification else (low, middle)
+    return {**intervals, "spare": (first, low)}
 
 
 def judged(
