@@ -468,7 +468,7 @@ def test_a_doubt_of_the_first_fit_outlives_what_is_assumed_since(monkeypatch: py
 
 
 def test_values_behind_a_write_buffer_have_no_interval(tmp_path: Path) -> None:
-    """Each page of a pSLC cache is programmed twice, and planes program two at once: bandwidth tells neither."""
+    """A pSLC cache programs pages twice, planes two at once: bandwidth tells neither."""
     report = json.loads(STORED.read_text(encoding="utf-8"))
     for job in report["jobs"]:
         if job["jobname"].startswith("write-"):

@@ -137,7 +137,7 @@ def test_a_sum_alone_leaves_each_part_open() -> None:
 
 
 def test_an_interval_ends_where_one_of_two_times_takes_their_whole_sum() -> None:
-    """No two dies share a channel, so only tR + transfer shows, and transfers are assumed far too short."""
+    """No two dies share a channel: tR + transfer shows; transfers are assumed too short."""
     shape, values = shape_of(8, 1), VALUES | {"transfer_latency": 50e3}
     points = [one for one in measured(shape, values) if one.size <= 8 * 4096]
     priors = PRIORS | {"read_latency": Prior(100e3, 1.5), "transfer_latency": Prior(10e3, 1.5)}
@@ -148,7 +148,7 @@ def test_an_interval_ends_where_one_of_two_times_takes_their_whole_sum() -> None
 
 @pytest.mark.parametrize(("pages", "least", "most"), [(32, 0.312, 0.322), (4096, 0.3, 0.3005)], ids=["short", "long"])
 def test_a_spare_may_be_that_of_collections_of_oldest_blocks(pages: int, least: float, most: float) -> None:
-    """Of the oldest block a share p is valid, with ln p = (p - 1) / utilisation, so 1 / (1 - p) is programmed."""
+    """Of the oldest block a share p is valid, with ln p = (p - 1) / utilisation."""
     low, high = for_any_victims({"spare": (0.28, 0.3)}, pages)["spare"]
     assert low == 0.28
     assert least < high < most

@@ -4,7 +4,7 @@
     python tools/calibrate_trial.py outside      # 20 devices outside it
     python tools/calibrate_trial.py outside 3 4  # some of them
     python tools/calibrate_trial.py loads 2      # own, with latencies under load besides
-    python tools/calibrate_trial.py settled 2    # the same on a settled drive, loads and small reads alone
+    python tools/calibrate_trial.py settled 2    # the same without other writes, on a settled drive
 
 The printed jobs run on each device in the simulator, and the reports are fitted without a look at
 the device. Known are the capacity, the page size and the pages per block. Further places are more
