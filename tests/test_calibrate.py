@@ -1,6 +1,7 @@
 """`ftlkit calibrate`: reports are read, points made, and devices fitted, as far as points tell."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -497,6 +498,8 @@ def test_an_interval_holds_the_values_of_shapes_that_fit_alike() -> None:
     rival = Fit(BOUND, values, tuple(values), 1.0, 1, np.zeros((1, 1)), {})
     wide = beside(sure, [rival])
     assert (wide.state, wide.low, wide.high) == ("roughly", 560e3, 610e3)
+    vague = beside(sure, [replace(rival, covariance=np.full((1, 1), 0.01), freedom=20)])
+    assert vague.low == pytest.approx(560e3 * math.exp(-0.2086), rel=0.001)
     assert beside(sure, []) == sure
     assert beside(sure, [replace(rival, values={"program_latency": 595e3})]) == sure
 

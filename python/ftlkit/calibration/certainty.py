@@ -116,9 +116,14 @@ def believed(parameters: Sequence[Parameter], unsure: Collection[str]) -> list[P
 
 
 def beside(parameter: Parameter, rivals: Sequence[Fit]) -> Parameter:
-    """A parameter whose interval holds what it is in shapes that fit alike."""
-    others = [fit.values[parameter.key] for fit in rivals if parameter.key in fit.names]
-    if parameter.key not in LOGARITHMIC or not parameter.is_fitted or not others:
+    """A parameter whose interval holds those of shapes that fit alike."""
+    others: list[float] = []
+    for fit in rivals:
+        if parameter.key in fit.names and parameter.key in LOGARITHMIC:
+            place = fit.names.index(parameter.key)
+            half = student_t(max(1, fit.freedom)) * math.sqrt(fit.covariance[place, place])
+            others += [fit.values[parameter.key] * math.exp(sign * half) for sign in (-1, 1)]
+    if not parameter.is_fitted or not others:
         return parameter
     if parameter.low is None or parameter.high is None:
         return parameter
