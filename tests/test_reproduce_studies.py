@@ -317,7 +317,6 @@ NO_CONTROL = {
         "O8, most traces",
         "O9, others",
     ],
-    "treeftl": ["T7, linear"],
     "fdp": ["C5, crossing"],
     "rftl": ["R3, writes in the background"],
     "saw": [
