@@ -1,23 +1,34 @@
 """The verdict of a curve over load or depth, in sentences: each says what points measured."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+import math
+from collections.abc import Sequence
+from itertools import combinations
 
 from ftlkit._util import units
 from ftlkit.curves.service import KINDS, TAILS, Point, kept_up, layers, of_layer
 from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
 
-KNEE = 2
-"""Beyond the knee a percentile is this many times that at half of the highest load sustained.
+STEEP = 1.5
+"""A rise is growth by this factor while load grows by no more: steeper than in proportion.
 
-A queue with one server (M/M/1) is there at 3/4 of what it can serve, and climbs to any height in
-the last quarter. Lower loads do not count, so a knee is the same whatever loads were tried below
-half.
+Where ever more reads wait evenly long, up to 150 µs beyond 74, p99 has grown so at 1.33 times the
+load at which 1 % of them do. That of a queue with one server (M/M/1) does from 0.4 of saturation.
 """
 
-MET = 2
-"""Reads of an idle device meet a program where their tail is this many times the lowest load's."""
+FLAT = 0.25
+"""Growth by less than this power of the load is of a level stretch beside a rise: p99 of reads on
+`cm7-r-like` grows by powers up to 0.18 there, and from 0.27 on within."""
+
+MOST = 3
+"""Rises told per percentile; the lowest are told as one, so the upper ones stand for themselves."""
+
+PERCENTILES = {
+    name: f"{nth} percentile of {kind}"
+    for nth, names in (("99th", KINDS), ("99.9th", TAILS))
+    for name, kind in names.items()
+}
+"""What rises are told of, by column."""
 
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
@@ -28,7 +39,7 @@ def over_load(points: Sequence[Point]) -> list[str]:
     names = layers(points)
     kept = {name: kept_up(of_layer(points, name)) for name in names}
     able = sorted((name for name in names if kept[name]), key=lambda name: -kept[name][-1].over)
-    sentences = [_most(able, kept), *_together(able, kept)] if len(able) > 1 else []
+    sentences = [_most(able, points, kept), *_together(able, kept)] if len(able) > 1 else []
     sentences += [_keeps_up(name, of_layer(points, name), kept[name]) for name in able]
     if behind := [name for name in names if not kept[name]]:
         was = "was" if len(behind) == 1 else "were"
@@ -36,15 +47,23 @@ def over_load(points: Sequence[Point]) -> list[str]:
     return sentences
 
 
-def _most(able: Sequence[str], kept: dict[str, list[Point]]) -> str:
-    """The ranking by the highest load that each layer keeps up with."""
+def _most(able: Sequence[str], points: Sequence[Point], kept: dict[str, list[Point]]) -> str:
+    """The ranking by the highest load that each layer keeps up with, at least."""
     last = [kept[name][-1] for name in able]
+    most = {name: _bound(of_layer(points, name), kept[name]) for name in able}
     if _rate(last[0]) == _rate(last[-1]):
-        return f"{listed(list(able))} keep up with {_rate(last[0])} requests per second alike."
+        same = next((text for text in most.values() if text.startswith("at")), most[able[0]])
+        return f"{listed(list(able))} keep up with {same} requests per second alike."
     lead = [point.ftl for point in last if _rate(point) == _rate(last[0])]
-    others = listed([f"{point.ftl} with {_rate(point)}" for point in last[len(lead) :]])
+    others = listed([f"{name} with {most[name]}" for name in able[len(lead) :]])
     verb = "keeps" if len(lead) == 1 else "keep"
-    return f"{listed(lead)} {verb} up with most: {_rate(last[0])} requests per second. Behind come {others}."
+    return f"{listed(lead)} {verb} up with most: {most[lead[0]]} requests per second. Behind come {others}."
+
+
+def _bound(points: Sequence[Point], kept: Sequence[Point]) -> str:
+    """The highest load sustained: the least that it may be, unless the next one is too much."""
+    is_known = len(points) > len(kept) and points[len(kept)].is_overloaded
+    return f"{'' if is_known else 'at least '}{_rate(kept[-1])}"
 
 
 def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
@@ -60,74 +79,63 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
     text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
         return f"{text}. There it answers in {_mean(last)} on average."
-    return (
-        f"{text}. On the way from {_rate(first)} there its mean response goes from {_mean(first)} to {_mean(last)}, "
-        f"and {_p99(first, last)}.{_knees(kept) if beyond else ''}{_met(kept)}"
-    )
+    means = f"{_mean(first)} to {_mean(last)}"
+    return f"{text}. From {_rate(first)} to there its mean response goes from {means}.{_told(kept)}"
 
 
-def _knees(kept: Sequence[Point]) -> str:
-    """The knee of the 99th percentile and that of the tail, by loads up to the highest sustained.
+def _told(kept: Sequence[Point]) -> str:
+    """The rises of each percentile, and its height at the highest load sustained."""
+    loads, sentences, level = [_rate(point) for point in kept], [], []
+    for metric, name in PERCENTILES.items():
+        if not all(metric in point.estimates for point in kept):
+            continue
+        times = [units.duration(point.estimates[metric].mean) for point in kept]
+        found = rises(kept, metric)
+        if not found:
+            level.append(f"the {name} ({times[0]} to {times[-1]})")
+            continue
+        each = [f"from {times[low]} to {times[high]} between {loads[low]} and {loads[high]}" for low, high in found]
+        end = "" if found[-1][1] == len(kept) - 1 else f". No rise follows: at {loads[-1]} it is {times[-1]}"
+        sentences.append(f" The {name} rises {listed(each)}{end}.")
+    return "".join(sentences) + (f" Without a rise: {listed(level)}." if level else "")
 
-    That is the load beyond which a longer run falls behind, so it has to be known.
+
+def rises(kept: Sequence[Point], metric: str) -> list[tuple[int, int]]:
+    """The stretches over which a time may grow faster than load, each by its first and last place.
+
+    Between two loads growth may be anywhere, so a stretch is as steep as the loads inside it allow.
+    More loads narrow rises and part them, but show none where fewer showed a level stretch.
     """
-    if kept[0].over > kept[-1].over / 2:
-        return f" Its knee is not known: it takes a load of half of {_rate(kept[-1])} or less."
-    return (
-        f"{_knee(kept, KINDS, 'Its knee', 'the 99th percentile')}"
-        f"{_knee(kept, TAILS, 'The knee of its tail', 'the 99.9th percentile')}"
-    )
+    curve = [(point.over, max(point.estimates[metric].mean, 1.0)) for point in kept]
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(
+        _without_level_ends(curve, low, high)
+        for low, high in combinations(range(len(curve)), 2)
+        if _is_steep(curve[low], curve[high]) and curve[high - 1][0] <= STEEP * curve[low + 1][0]
+    ):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return found if len(found) <= MOST else [(found[0][0], found[-MOST][1]), *found[1 - MOST :]]
 
 
-def _knee(kept: Sequence[Point], kinds: Mapping[str, str], whose: str, percentile: str) -> str:
-    """The first load from which on a percentile of reads or writes is far above that at half."""
-    most, last = kept[-1].over, len(kept) - 1
-    places = {name: knee(kept, name) for name in kinds if all(name in point.estimates for point in kept)}
-    if not places:
-        return ""
-    metric = min(places, key=lambda name: places[name])
-    place, of = places[metric], f"{percentile} of {kinds[metric]}"
-    if place == last:
-        return f" {whose} is no lower than {_rate(kept[-1])}: {percentile} stays below {KNEE} times that at half."
-    low, high = kept[place], kept[place + 1]
-    shares = f"{units.share(low.over / most)} to {units.share(high.over / most)} of {_rate(kept[-1])}"
-    half = units.duration(at_load(kept, metric, most / 2))
-    return f" {whose} is between {_rate(low)} and {_rate(high)}, {shares}: {of} passes {KNEE} times the {half} at half."
+def _without_level_ends(curve: Sequence[tuple[float, float]], low: int, high: int) -> tuple[int, int]:
+    """A stretch cut to where its time grows, as long as that is the growth of a rise."""
+    start, end = curve[low], curve[high]
+    inner = range(low + 1, high)
+    low = next((at for at in inner[::-1] if _is_flat(start, curve[at]) and _is_steep(curve[at], end)), low)
+    inner = range(low + 1, high)
+    high = next((at for at in inner if _is_flat(curve[at], end) and _is_steep(curve[low], curve[at])), high)
+    return low, high
 
 
-def knee(kept: Sequence[Point], metric: str) -> int:
-    """The place of the highest load at which a time is not yet steep; the last, if at none."""
-    most = kept[-1].over
-    limit = KNEE * at_load(kept, metric, most / 2)
-    flat = [place for place, point in enumerate(kept) if point.estimates[metric].mean <= limit]
-    return flat[-1]
+def _is_steep(before: tuple[float, float], after: tuple[float, float]) -> bool:
+    return after[1] >= STEEP * before[1]
 
 
-def at_load(points: Sequence[Point], metric: str, load: float) -> float:
-    """A time at a load between the lowest and the highest, by its logarithm between two loads."""
-    for low, high in pairwise(points):
-        if low.over <= load <= high.over:
-            share = (load - low.over) / (high.over - low.over) if high.over > low.over else 0.0
-            ends = [max(point.estimates[metric].mean, 1.0) for point in (low, high)]
-            return float(ends[0] ** (1 - share) * ends[1] ** share)
-    raise ValueError(load)
-
-
-def _met(kept: Sequence[Point]) -> str:
-    """Where reads begin to wait for programs, far below the knee; nothing if at no such load."""
-    metric, first = "read_p99_9_ns", kept[0]
-    beyond = next((place for place in range(1, len(kept)) if _growth(kept[place], first, metric) > MET), None)
-    if beyond is None or kept[beyond].over > kept[-1].over / 2:
-        return ""
-    loads = " and ".join(_rate(point) for point in kept[beyond - 1 : beyond + 1])
-    times = " to ".join(units.duration(at.estimates[metric].mean) for at in kept[beyond - 1 : beyond + 1])
-    return f" Reads begin to meet programs between {loads}: their 99.9th percentile goes from {times}."
-
-
-def _growth(point: Point, first: Point, metric: str) -> float:
-    """How many times that of the first point a time is; 0 where either has none."""
-    pair = [at.estimates[metric].mean for at in (point, first) if metric in at.estimates]
-    return pair[0] / pair[1] if len(pair) == 2 and pair[1] else 0.0
+def _is_flat(before: tuple[float, float], after: tuple[float, float]) -> bool:
+    return after[1] / before[1] < math.pow(after[0] / before[0], FLAT)
 
 
 def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
@@ -138,10 +146,26 @@ def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
     same = [[point for point in kept[name] if point.varied in shared][-1] for name in names]
     ranked = sorted(same, key=_mean_ns)
     start = f"At {_rate(ranked[0])} a second, which all of these keep up with,"
-    if _mean_ns(ranked[1]) < CLOSE * _mean_ns(ranked[0]):
+    is_led = _mean_ns(ranked[1]) >= CLOSE * _mean_ns(ranked[0])
+    but = "".join(_lower_tails(ranked, ranked[:1] if is_led else ranked))
+    if not is_led:
         is_level = _mean_ns(ranked[-1]) < CLOSE * _mean_ns(ranked[0])
-        return [f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}."]
-    return [f"{start} {ranked[0].ftl} answers fastest: {_mean(ranked[0])} on average, against {_each(ranked[1:])}."]
+        return [f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}.{but}"]
+    others = _each(ranked[1:])
+    return [f"{start} {ranked[0].ftl} answers fastest on average: {_mean(ranked[0])}, against {others}.{but}"]
+
+
+def _lower_tails(points: Sequence[Point], led: Sequence[Point]) -> list[str]:
+    """Who has lower percentiles than the leaders by the mean, a sentence each."""
+    lower: dict[str, list[str]] = {}
+    for metric, name in PERCENTILES.items():
+        if all(metric in point.estimates for point in points):
+            best = min(points, key=lambda point: point.estimates[metric].mean)
+            most = max(point.estimates[metric].mean for point in led)
+            if most >= CLOSE * (least := best.estimates[metric].mean):
+                told = f"{name} ({units.duration(least)} against {units.duration(most)})"
+                lower.setdefault(best.ftl, []).append(told)
+    return [f" {ftl} has the lowest {listed(told)}." for ftl, told in lower.items()]
 
 
 def over_depth(points: Sequence[Point]) -> list[str]:
@@ -186,13 +210,3 @@ def _rate_served(point: Point) -> str:
 
 def _mean(point: Point) -> str:
     return units.duration(_mean_ns(point))
-
-
-def _p99(first: Point, last: Point) -> str:
-    """The way of the 99th percentile: of reads, where both kinds have one."""
-    are_mixed = all(name in point.estimates for name in KINDS for point in (first, last))
-    metric, whose = "response_p99_ns", "its 99th percentile"
-    if are_mixed:
-        metric, whose = "read_p99_ns", "the 99th percentile of reads"
-    begins, ends = (units.duration(point.estimates[metric].mean) for point in (first, last))
-    return f"{whose} from {begins} to {ends}"

@@ -60,7 +60,7 @@ APART = 2.0
 """Layers that serve more unlike than by this factor get loads by factors, not by even steps."""
 
 FACTOR = 1.4
-"""The step of loads by factors: a knee is told to within it."""
+"""The step of loads by factors: a rise is told to within it."""
 
 NEAR = 0.975
 """Above this share of the busiest die's (or channel's) rate a longer run may fall behind.
