@@ -52,7 +52,13 @@ impl Fifo {
         Some(first)
     }
 
-    /// The same, where entries are taken out of the middle, too: each knows the one before it.
+    /// Asks for the first entry, which is far away where much waits.
+    #[inline]
+    pub(super) fn prefetch_first(self, tasks: &Tasks) {
+        tasks.prefetch(self.first);
+    }
+
+    /// As `push`, where entries are taken out of the middle, too: each knows the one before it.
     pub(super) fn push_linked(&mut self, tasks: &mut Tasks, number: u32) {
         tasks.details_mut(number).before = if self.is_empty() { NONE } else { self.last };
         self.push(tasks, number);

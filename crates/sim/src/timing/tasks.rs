@@ -409,6 +409,12 @@ impl Tasks {
         self.get(number).first_follower
     }
 
+    /// Asks for an entry; [`NONE`] is ignored.
+    #[inline]
+    pub(super) fn prefetch(&self, number: u32) {
+        flash::prefetch(&self.entries, number as usize);
+    }
+
     /// Asks for what follows an entry's operation, which is far away where much is under way: the
     /// next of its tail, or who follows it.
     #[inline]

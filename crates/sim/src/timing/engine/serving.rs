@@ -144,6 +144,7 @@ impl EventTiming {
         let Self { breakdown, dies, tasks, prices, now, .. } = self;
         let die = &mut dies[index];
         let Some(number) = die.queue.pop_ready(tasks) else { return };
+        die.queue.prefetch_first(tasks);
         tasks.prefetch_follower(number);
         let entry = tasks.get(number);
         let course = prices.course(entry.task.course);

@@ -158,11 +158,19 @@ impl PageSpace {
     pub fn moves_due(&mut self, blocks: &BlockManager, die: u32, destination: Stream) -> u32 {
         let (content, margin) = (self.content_pages(), self.pacing_margin());
         let is_shared = self.takes_host_pages(destination);
-        let level = self.level(blocks, die, 0);
+        let rooms = self.rooms(die);
+        let level = self.level(blocks, die, rooms, 0);
         let start = if is_shared { content } else { 2 * content } + margin;
         let in_hand = self.in_hand(die);
         let left = in_hand.map_or(0, |pbn| self.valid_in(pbn));
-        let horizon = horizon(self.writable(blocks, die, destination, left), margin);
+        let writable = if is_shared {
+            level.saturating_sub(left)
+        } else if left > self.open_pages(die, destination) {
+            self.level(blocks, die, rooms, 1)
+        } else {
+            level
+        };
+        let horizon = horizon(writable, margin);
         let hand = &mut self.hands[die as usize];
         if level > start {
             hand.written = hand.paid_by(left, content);
@@ -184,39 +192,43 @@ impl PageSpace {
         (self.content_pages() / 8).max(1)
     }
 
-    /// Pages of the host's that a die can take before it has no free block for them, when this many
-    /// are to be moved to a stream.
-    fn writable(&self, blocks: &BlockManager, die: u32, destination: Stream, left: u32) -> u32 {
-        if self.takes_host_pages(destination) {
-            self.level(blocks, die, 0).saturating_sub(left)
-        } else {
-            self.level(blocks, die, usize::from(left > self.open_pages(die, destination)))
-        }
+    /// How many streams have a block on a die to which pages of the host's go, and their rooms
+    /// together.
+    #[inline]
+    fn rooms(&self, die: u32) -> (usize, u32) {
+        self.rooms_by_stream(die).fold((0, 0), |(streams, rooms), room| (streams + 1, rooms + room))
     }
 
-    /// Pages of the host's that a die can take before it has no free block for them, when this many
-    /// free ones are opened for others.
-    fn level(&self, blocks: &BlockManager, die: u32, opened: usize) -> u32 {
+    /// The room of each such stream; one that never had a block there may well never need one.
+    #[inline]
+    fn rooms_by_stream(&self, die: u32) -> impl Iterator<Item = u32> {
+        let of_die = self.open.iter().skip(die as usize).step_by(self.order.len()).take(MOST_STREAMS);
+        let opened = of_die.zip(&self.streams).filter(|(open, purpose)| open.end > 0 && takes_host_pages(**purpose));
+        opened.map(|(open, _)| open.end - open.next)
+    }
+
+    /// Pages of the host's that a die with these rooms can take before it has no free block for
+    /// them, when this many free ones are opened for others.
+    #[inline]
+    fn level(&self, blocks: &BlockManager, die: u32, (streams, rooms): (usize, u32), opened: usize) -> u32 {
         let free = blocks.free_on(die).saturating_sub(self.threshold + self.margin(blocks) + opened);
-        let mut rooms = [0; MOST_STREAMS];
-        let mut streams = 0;
-        for stream in (0..self.streams.len().min(MOST_STREAMS)).filter(|&stream| self.takes_host_pages(stream)) {
-            let open = self.open[stream * self.order.len() + die as usize];
-            // A stream that never had a block there may well never need one.
-            if open.end > 0 {
-                rooms[streams] = open.end - open.next;
-                streams += 1;
-            }
+        if streams > free + 1 {
+            return self.smallest_rooms(die, free + 1);
         }
-        rooms[..streams].sort_unstable();
-        let filled: u32 = rooms[..streams].iter().take(free + 1).sum();
-        let opened = (free + 1).saturating_sub(streams.max(1)) as u32;
-        filled + opened * self.content_pages()
+        rooms + (free + 1 - streams.max(1)) as u32 * self.content_pages()
+    }
+
+    /// The sum of this many rooms of streams on a die, the smallest ones.
+    #[cold]
+    fn smallest_rooms(&self, die: u32, streams: usize) -> u32 {
+        let mut rooms: Vec<_> = self.rooms_by_stream(die).collect();
+        rooms.sort_unstable();
+        rooms[..streams].iter().sum()
     }
 
     /// Whether pages of a stream are written for the host's sake, and not moved.
     fn takes_host_pages(&self, stream: Stream) -> bool {
-        !matches!(self.streams[stream], Purpose::Collected | Purpose::Levelled)
+        takes_host_pages(self.streams[stream])
     }
 
     /// Adds the RAM for what the dies have in hand.
@@ -239,6 +251,12 @@ impl Hand {
         let moved = self.valid.saturating_sub(left);
         (u64::from(moved) * u64::from(gained)).div_ceil(u64::from(self.valid.max(1))) as u32
     }
+}
+
+/// Whether blocks with this purpose take what is written for the host's sake, and not moved.
+#[inline]
+fn takes_host_pages(purpose: Purpose) -> bool {
+    !matches!(purpose, Purpose::Collected | Purpose::Levelled)
 }
 
 /// Pages of the host's until a block should be empty, if a die can take this many.
