@@ -358,7 +358,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         let written = groups.iter().enumerate().try_for_each(|(at, group)| {
             announce(&groups, at, |group, stage| {
                 if stage == PrefetchStage::Far {
-                    self.prefetch_writing(group[0].0);
+                    self.prefetch_writing(flash, group[0].0);
                 }
             });
             self.write_translation(flash, group[0].0, group, Self::die_for_translation)

@@ -121,7 +121,7 @@ impl<S: DemandScheme> DemandPaged<S> {
             let mut leaving = first;
             while let Some(page) = leaving {
                 debug_assert!(self.cache.newer_of(page).next().is_some(), "page {page} is written, and all is known");
-                self.prefetch_writing(page);
+                self.prefetch_writing(flash, page);
                 self.write_translation(flash, page, &[], Self::next_translation_die)?;
                 leaving = next(&mut self.cache);
             }

@@ -469,7 +469,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         flash.with_cause(Cause::Mapping, |flash| {
             while self.cache.newer_of(page).next().is_some() {
                 eviction = Note::DirtyEviction;
-                self.prefetch_writing(page);
+                self.prefetch_writing(flash, page);
                 self.write_translation(flash, page, &[], Self::next_translation_die)?;
             }
             Ok(())

@@ -215,10 +215,6 @@ impl MapCache for MappingCache {
     #[inline]
     fn prefetch_slot(&self, lpn: Lpn) {
         self.recency.prefetch(lpn.get());
-    }
-
-    #[inline]
-    fn prefetch_change(&self, lpn: Lpn, _slot: Lpn) {
         self.newer.prefetch(lpn);
     }
 }

@@ -17,12 +17,15 @@ impl<S: DemandScheme> DemandPaged<S> {
         }
     }
 
-    /// Asks for what writing a translation page touches: where it lies, and which of its entries
-    /// are newer than flash.
+    /// Asks for what writing a translation page touches: where it lies and is read, and which of
+    /// its entries are newer than flash.
     #[inline]
-    pub(super) fn prefetch_writing(&self, page: u32) {
+    pub(super) fn prefetch_writing<D: Device>(&self, flash: &FlashPort<D>, page: u32) {
         self.cache.prefetch_newer_of(page);
-        self.table.locations(page).iter().flatten().for_each(|&ppn| self.space.prefetch(ppn));
+        for &ppn in self.table.locations(page).iter().flatten() {
+            self.space.prefetch(ppn);
+            flash.chip().prefetch(ppn);
+        }
     }
 
     /// Asks for what looking an entry up touches.
