@@ -185,7 +185,9 @@ impl Pair {
             }
         }
         for (page, moved) in updates {
-            moved.into_iter().for_each(|(lpn, to)| self.change(lpn, Some(to)));
+            for (lpn, to) in moved {
+                self.change(lpn, Some(to));
+            }
             self.cache.clean(page);
             self.model.write(page);
             let is_open = self.model.is_open && self.model.cached.last() == Some(&page);
@@ -277,7 +279,9 @@ fn few_newer_entries_wait_in_the_buffer_and_the_page_with_most_is_written() {
             assert_eq!(cache.must_write(), None);
         }
         cache.insert(Lpn::new(lpns[0]));
-        lpns.iter().for_each(|&lpn| cache.mark_newer(Lpn::new(lpn)));
+        for &lpn in lpns {
+            cache.mark_newer(Lpn::new(lpn));
+        }
         written
     };
     assert_eq!(bring(&mut cache, &[0, 1]), None);
