@@ -63,6 +63,9 @@ fn random_requests_read_back_and_keep_every_invariant() {
             if step % 500 == 0 {
                 bench.flush();
             }
+            if step > 16_000 {
+                bench.ftl.check(&bench.flash).expect("RAM is within its size after each request");
+            }
         }
         assert!(bench.note(Note::Collection) > 300);
         bench.read_all();

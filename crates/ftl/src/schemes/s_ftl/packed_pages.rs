@@ -155,8 +155,8 @@ impl PackedPages {
             }
             let newer = self.dirty[page as usize];
             if newer > 0 && (newer > self.sizes.sparse || newer > self.buffer_room()) {
-                let most =
-                    self.by_count.first().filter(|(Reverse(most), _)| *most > newer && newer <= self.sizes.sparse);
+                // Of a page in the buffer no more than `sparse` are newer.
+                let most = self.by_count.first().filter(|(Reverse(most), _)| *most > newer);
                 return Some(most.map_or(page, |&(_, most)| most));
             }
             self.evict(page);

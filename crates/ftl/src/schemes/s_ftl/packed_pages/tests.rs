@@ -71,7 +71,7 @@ impl Model {
             let is_sparse = newer <= self.sizes.sparse.into();
             if newer > 0 && !(is_sparse && newer <= self.buffer_room()) {
                 let most = self.buffer().into_iter().max_by_key(|&(page, count)| (count, Reverse(page)));
-                let instead = most.filter(|&(_, count)| is_sparse && count > newer);
+                let instead = most.filter(|&(_, count)| count > newer);
                 return Some(instead.map_or(page, |(page, _)| page));
             }
             self.cached.remove(0);
