@@ -176,6 +176,17 @@ def test_more_loads_contradict_no_rise(seed: int) -> None:
         assert any(below <= low and high <= above for below, above in lower), "low loads remove none"
 
 
+@pytest.mark.parametrize(
+    "curve",
+    [
+        pytest.param({0.001: 1.0, 0.031: 1.3, 0.99: 1.7}, id="between which loads is not known"),
+        pytest.param({0.01: 72, 0.025: 208, 0.05: 272}, id="less steep at its end"),
+    ],
+)
+def test_a_rise_is_told_whole(curve: dict[float, float]) -> None:
+    assert rises(curve, curve.__getitem__) == [(min(curve), max(curve))]
+
+
 def test_the_lowest_of_many_rises_are_told_as_one() -> None:
     loads = [2**place / 10_000 for place in range(13)]
     stairs = {load: 3.0 ** ((place + 1) // 3) for place, load in enumerate(loads)}
@@ -245,7 +256,7 @@ def test_layers_that_are_level_are_not_ranked() -> None:
     assert not {"fastest", "lowest"} & {*together.split()}
 
 
-@pytest.mark.parametrize("mean", [100_000, 200_000])
+@pytest.mark.parametrize("mean", [99_000, 100_000, 200_000])
 def test_lower_tails_than_those_of_the_fastest_are_told(mean: float) -> None:
     page, dftl = point("page", 100, 100_000), point("dftl", 100, mean)
     dftl.estimates.update(page.estimates | {"response_mean_ns": Estimate(mean, None, 1)})
