@@ -86,12 +86,9 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
 def _told(kept: Sequence[Point]) -> str:
     """The rises of each percentile, and its height at the highest load sustained."""
     loads, sentences, level = [_rate(point) for point in kept], [], []
-    for metric, name in PERCENTILES.items():
-        if not all(metric in point.estimates for point in kept):
-            continue
+    for metric, name in _known(kept):
         times = [units.duration(point.estimates[metric].mean) for point in kept]
-        found = rises(kept, metric)
-        if not found:
+        if not (found := rises(kept, metric)):
             level.append(f"the {name} ({times[0]} to {times[-1]})")
             continue
         each = [f"from {times[low]} to {times[high]} between {loads[low]} and {loads[high]}" for low, high in found]
@@ -151,20 +148,24 @@ def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
     if not is_led:
         is_level = _mean_ns(ranked[-1]) < CLOSE * _mean_ns(ranked[0])
         return [f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}.{but}"]
-    others = _each(ranked[1:])
-    return [f"{start} {ranked[0].ftl} answers fastest on average: {_mean(ranked[0])}, against {others}.{but}"]
+    led = f"{ranked[0].ftl} answers fastest on average: {_mean(ranked[0])}"
+    return [f"{start} {led}, against {_each(ranked[1:])}.{but}"]
+
+
+def _known(points: Sequence[Point]) -> list[tuple[str, str]]:
+    """The percentiles that all points have."""
+    return [named for named in PERCENTILES.items() if all(named[0] in point.estimates for point in points)]
 
 
 def _lower_tails(points: Sequence[Point], led: Sequence[Point]) -> list[str]:
     """Who has lower percentiles than the leaders by the mean, a sentence each."""
     lower: dict[str, list[str]] = {}
-    for metric, name in PERCENTILES.items():
-        if all(metric in point.estimates for point in points):
-            best = min(points, key=lambda point: point.estimates[metric].mean)
-            most = max(point.estimates[metric].mean for point in led)
-            if most >= CLOSE * (least := best.estimates[metric].mean):
-                told = f"{name} ({units.duration(least)} against {units.duration(most)})"
-                lower.setdefault(best.ftl, []).append(told)
+    for metric, name in _known(points):
+        times = {point.ftl: point.estimates[metric].mean for point in points}
+        best, most = min(times, key=times.__getitem__), max(times[point.ftl] for point in led)
+        if most >= CLOSE * times[best]:
+            told = f"{name} ({units.duration(times[best])} against {units.duration(most)})"
+            lower.setdefault(best, []).append(told)
     return [f" {ftl} has the lowest {listed(told)}." for ftl, told in lower.items()]
 
 
