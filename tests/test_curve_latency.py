@@ -159,7 +159,7 @@ def test_told_rises_hold_the_true_ones(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_more_loads_contradict_no_rise(seed: int) -> None:
-    """Of curves by draw, with steps and slow growth: finer grids show rises only where one was told."""
+    """Of drawn curves: finer grids show rises only where one was told."""
     chance = random.Random(seed)  # noqa: S311 - a test's numbers
     steps = [(10 ** chance.uniform(-3, 0), chance.uniform(1, 3)) for _ in range(5)]
     power = chance.uniform(0, 0.3)
@@ -194,7 +194,7 @@ def test_the_lowest_of_many_rises_are_told_as_one() -> None:
 
 
 def test_rises_of_a_drive_are_told_as_its_table_shows_them() -> None:
-    """Reads on `cm7-r-like` among 30 % writes: up to 224 µs behind one program, to 700 µs behind more."""
+    """Reads on `cm7-r-like` among 30 % writes: a step to 224 µs, and one to 700 µs."""
     table = {1: 73.7, 2: 73.7, 5: 76.5, 10: 138, 20: 224, 30: 224, 40: 259, 50: 364, 100: 658, 155: 708, 195: 718}
     points = [point("page", 1_000 * load, 1_000 * time) for load, time in table.items()]
     (said,) = map(units.typed, knees.over_load([*points, replace(points[-1], over=2e5, is_undecided=True)]))
