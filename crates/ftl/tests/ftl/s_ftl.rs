@@ -24,7 +24,7 @@ fn a_map_written_in_order_is_in_ram_as_a_whole() {
     let mut bench = Bench::new("s-ftl", &[("cmt", "2KiB")]);
     bench.write(0..LOGICAL_PAGES);
     assert_eq!(bench.gauge("cached_translation_pages"), TRANSLATION_PAGES);
-    // One is unpacked. Of the others each has a bit an entry and a run for each block that it is in.
+    // One is unpacked. Each of the others has a bit per entry, and a run per block.
     let [packed, unpacked] = [8 + 128 / 8, 8 + 128 * 4];
     let least = unpacked + (TRANSLATION_PAGES - 1) * (packed + 4);
     let used = bench.gauge("map_bytes");

@@ -21,7 +21,7 @@
 //!   Sizes, thresholds and the order in which pages leave are choices made here.
 //! - A run needs neighbours on flash. So `placement` is `single` by default: one block is filled
 //!   after the other, which leaves the other dies idle. Striped pages have hardly a run.
-//! - A run ends with its translation page. Unmapped neighbours are a run, too. What is left of a run
+//! - A run ends with its translation page. Unmapped neighbours are a run, too. The rest of a run
 //!   behind an overwritten page is one of its own; an account of the paper spares that head by a
 //!   second bit per entry.
 //! - The page that was used last is kept unpacked, so that a change has room. A page of many runs
@@ -133,7 +133,7 @@ const PARAMETERS: [Parameter; 4] = [
         name: "sparse_entries",
         kind: Kind::Integer { min: 1, max: 1 << 16 },
         default: "64",
-        meaning: "Newer entries of a translation page up to which they wait in the dirty buffer when it leaves.",
+        meaning: "Most newer entries of a leaving translation page that wait in the dirty buffer.",
         source: SOURCE,
     },
 ];

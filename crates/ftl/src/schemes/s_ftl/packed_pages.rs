@@ -37,7 +37,7 @@ pub struct Sizes {
     pub pages: u64,
     /// Bytes of the dirty buffer.
     pub buffer: u64,
-    /// Newer entries of a page that leaves up to which they go to the buffer.
+    /// Most newer entries of a leaving page that go to the buffer.
     pub sparse: u32,
 }
 
