@@ -4,8 +4,8 @@
 //! Pages that the host writes in order lie in order on flash, and so do their entries. So
 //! translation pages are cached whole, and each is packed: a bit per entry says whether a run of
 //! neighbours begins there, and only the first page of each run is kept. A page of few runs takes a
-//! thirtieth of its size, so that many fit. A page of which a few entries are newer than flash is
-//! not written when it leaves: those entries wait in a small buffer until they are many.
+//! thirtieth of its size, so that many fit. A page with a few entries newer than flash is not
+//! written when it leaves: those entries wait in a small buffer until they are many.
 //!
 //! ```text
 //!   translation page  40 41 42 43  9 10 11 77      leaves with few newer entries

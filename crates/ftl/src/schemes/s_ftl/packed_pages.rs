@@ -67,13 +67,13 @@ pub struct PackedPages {
 }
 
 impl PackedPages {
-    /// Bytes of the smallest RAM for pages of so many entries: one, unpacked.
+    /// Bytes of the smallest RAM for pages of this many entries: one, unpacked.
     pub fn least_bytes(entries_per_page: u32) -> u64 {
         NODE_BYTES + PPN_BYTES * u64::from(entries_per_page)
     }
 
-    /// Empty, for this many logical pages that nothing maps yet, with so many entries, a multiple
-    /// of 64, in a translation page, of which one has room.
+    /// Empty, for this many logical pages that nothing maps yet, with room for a translation page of
+    /// this many entries, a multiple of 64.
     pub fn new(sizes: Sizes, logical_pages: u32, entries_per_page: u32) -> Self {
         debug_assert!(sizes.pages >= Self::least_bytes(entries_per_page), "{} B hold no page", sizes.pages);
         let pages = logical_pages.div_ceil(entries_per_page) as usize;
