@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import Clock
-from ftlkit.advice.going_on import go_on
+from ftlkit.advice.going_on import GoingOn
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query, question
 from ftlkit.advice.search_result import LastRun, Rung, SearchResult
@@ -27,14 +27,15 @@ REQUESTS = 900
 
 
 def run(stack: str, life: float | None = None, **columns: Any) -> Measured:  # noqa: ANN401 - columns of a run
-    """A run of 6 s, 2 s of them in the held-out third."""
+    """A run of 6 s, of which preparing takes nothing."""
     document = sample.document(runs=[sample.document()["runs"][0] | {"precondition": None}])
     spares = {"is_measured": False, "years": 1.0, "drive_writes_per_day": 1.0, "written_bytes": life}
     spares |= {"low_bytes": life and 0.99 * life, "high_bytes": life and 1.01 * life}
+    document["workload"]["requests"] = REQUESTS
     told: Any = document["runs"][0]
     told["endurance"] = {"spares_gone": spares if life else None, "limit": 100, "refusal": "few"}
     row = dict.fromkeys(COLUMNS, 1) | {"label": stack, "ram_bytes": 4096, "write_amplification": 2.0, "erases": 100}
-    row |= {"wall_s": 6.0, "measured_wall_s": 2.0, "erases_mean": 1.0, "life_bytes": life, "is_overloaded": None}
+    row |= {"wall_s": 6.0, "measured_wall_s": 6.0, "erases_mean": 1.0, "life_bytes": life, "is_overloaded": None}
     row |= {"end_of_life_request": None, "is_life_measured": False, "document": json.dumps(document)}
     return Measured(stack, [row | {"simulated_ns": None} | columns])
 
@@ -52,11 +53,10 @@ class Endless:
         self._requests = requests
         return self
 
-    def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+    def beside(self, stacks: Mapping[int, Sequence[str]], skip: int) -> dict[int, dict[str, Measured]]:
         """Runs with lives."""
-        assert seeds == 1
-        self.asked.append((self._requests, skip, list(stacks)))
-        return {stack: run(stack, self._lives.get(stack, 100.0)) for stack in stacks}
+        self.asked.append((self._requests, skip, [stack for some in stacks.values() for stack in some]))
+        return {unit: {stack: run(stack, self._lives.get(stack, 100.0)) for stack in stacks[unit]} for unit in stacks}
 
 
 def gone_on(budget_s: float, lives: dict[str, float] | None = None, **fields: Any) -> tuple[Query, Any, Any]:  # noqa: ANN401 - of a question
@@ -67,7 +67,7 @@ def gone_on(budget_s: float, lives: dict[str, float] | None = None, **fields: An
     result.rungs, result.lengths = [Rung(result.searched, tried=dict(finalists))], [result.searched]
     made: Any = Endless(lives or {})
     clock = Clock(budget_s, 1000.0)
-    go_on(query, result, finalists["dftl"], made, made, clock, lambda _: None)
+    GoingOn(query, result, made, made, clock, lambda _: None).run(finalists["dftl"])
     return query, result, made
 
 
@@ -93,13 +93,13 @@ def test_the_last_run_is_as_long_as_the_budget_has_time_for(
 def test_a_last_run_that_took_less_than_expected_and_has_not_settled_goes_on(
     now_s: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held_out = Endless.held_out
+    beside = Endless.beside
 
-    def passing(self: Endless, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+    def passing(self: Endless, stacks: Mapping[int, Sequence[str]], skip: int) -> dict[int, dict[str, Measured]]:
         now_s[0] += 10.0
-        return held_out(self, stacks, skip, seeds)
+        return beside(self, stacks, skip)
 
-    monkeypatch.setattr(Endless, "held_out", passing)
+    monkeypatch.setattr(Endless, "beside", passing)
     # Expected were 30 s: three times as much can be had.
     assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5, 20]
     monkeypatch.setattr("ftlkit.advice.going_on._has_settled", lambda *_: True)

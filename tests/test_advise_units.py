@@ -1,6 +1,8 @@
 """Advice on drives of today: what the map takes per TB, other mapping units, and which is best."""
 
 import json
+import math
+import random
 import re
 from dataclasses import replace
 from io import StringIO
@@ -19,14 +21,14 @@ from ftlkit._util.units import typed
 from ftlkit.advice.answer import Answer
 from ftlkit.advice.document import document
 from ftlkit.advice.footprints import TB, least_ram, ram_per_tb
-from ftlkit.advice.mapping_units import UNITS, has_units, of_less_ram
+from ftlkit.advice.mapping_units import UNITS, has_units, is_settled, of_less_ram
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.page import page
 from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search_result import SearchResult, UnitTrial
-from ftlkit.advice.unit_answer import _other, _own, _slices, sentences
+from ftlkit.advice.unit_answer import _other, _own, _slices, rows, sentences
 from ftlkit.cli.advise import show
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import Store
@@ -256,3 +258,58 @@ def test_too_little_ram_says_which_unit_would_do_or_that_none_does(tmp_path: Pat
     assert "with --set device.mapping_unit=16KiB" in larger
     none = of_less_ram(replace(query, ram_bytes=1), table, ["page"], None)
     assert "Nor does a mapping unit up to 16 KiB suffice: page takes" in none
+
+
+def settling(seed: int, folder: Path) -> tuple[Query, SearchResult, Any]:
+    """Units under a drawn uniform workload, and write amplification by the closed form."""
+    drawn = random.Random(seed)  # noqa: S311 - a draw that repeats
+    sizes = drawn.sample([4, 8, 16, 32, 64], 2)
+    first = drawn.choice([20, 50, 80])
+    part, spare = drawn.choice([0.6, 0.75, 0.9]), drawn.choice([0.1, 0.2])
+    requests = drawn.choice([300, 1_000, 4_000, 80_000])
+    settings = [
+        *("device.channels=1", "device.dies_per_channel=1", "device.planes_per_die=1", "device.pages_per_block=128"),
+        f"device.spare={spare}",
+    ]
+    given = Options(capacity="256MiB", requests=requests, bs=f"{sizes[0]}k/{first}:{sizes[1]}k/{100 - first}")
+    given["in_use"], given["precondition"] = f"{part:.0%}", drawn.choice(["fill", "steady"])
+    query = Query("randwrite", device="nvme-qlc-1t", goal="wa", ftl="page", units=(4096, 16_384), options=given)
+    given["settings"] = settings
+    without_clock = {**given, "skip": requests // 2, "settings": [*settings, "run.clock=auto"]}
+    plan = plans.from_options(["randwrite"], ["page"], "nvme-qlc-1t", without_clock)
+    axis = values.parse("device.mapping_unit=4KiB,16KiB")
+    swept = runs.run(plans.with_more(plan, [axis], 1), Store(folder, create=True), Local())
+    assert not swept.failed, swept.failed[0]["error"]
+    trials = [
+        UnitTrial(unit, is_own=unit == query.units[0], told={"page": Measured("page", [row])})
+        for unit, row in zip(query.units, swept.rows, strict=True)
+    ]
+    live, valid = part * (1 - spare), 0.5
+    for _ in range(200):
+        # (1 - v) / -ln v is the share of live data.
+        valid = math.exp(-(1 - valid) / live)
+    shares = dict(zip(sizes, (first, 100 - first), strict=True))
+    rounded = {
+        unit: sum(share * max(size, unit // 1024) for size, share in shares.items())
+        / sum(share * size for size, share in shares.items())
+        for unit in query.units
+    }
+    expected = {unit: factor / (1 - valid) for unit, factor in rounded.items()}
+    return query, SearchResult(requests, frozenset({"page"}), {}, 256 * MIB, units=trials), expected
+
+
+@pytest.mark.parametrize("seed", range(40 if LONG else 12))
+def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Path) -> None:
+    query, result, expected = settling(seed, tmp_path / "store")
+    own, other = result.units
+    told = " ".join(map(typed, sentences(query, result, own.told["page"])))
+    print(seed, {t.unit_bytes: t.told["page"].mean("write_amplification") for t in result.units}, expected, told)
+    best = next((row.trial.unit_bytes for row in rows(query, result) if row.is_best), None)
+    if "had not settled" in told:
+        assert best is None or not is_settled(query, other.told["page"])
+        assert not re.search(r"better|\d %|do alike", told)
+        assert re.search(r"at least [\d,]+ requests are needed, `ftlkit sweep randwrite .*=4KiB,16KiB`", told)
+    elif "do alike" not in told:
+        assert best == min(expected, key=lambda unit: expected[unit])
+        for trial in result.units:
+            assert trial.told["page"].mean("write_amplification") == pytest.approx(expected[trial.unit_bytes], rel=0.1)

@@ -217,6 +217,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
     lives = life.sentences(aim, last, reference)
     sentences = [
         f"{_advice(aim, result, last, reference, candidates, short)}{unit_answer.headline(query, result)}.",
+        *unit_answer.trade(query, result),
         *(going_on.told(query, longer, last) if longer is not None and last.stack in longer.runs else []),
         *conditions.without_responses(query, last),
         *conditions.durably(query, last),

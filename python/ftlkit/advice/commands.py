@@ -11,6 +11,8 @@ from ftlkit.own.references import as_typed
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from ftlkit.advice.search_result import SearchResult
     from ftlkit.study import Options
 
@@ -31,12 +33,23 @@ def command(query: Query, result: SearchResult, names: list[str], *, is_held_out
         if rung.precondition:
             options["precondition"] = rung.precondition
         skip, seeds = rung.requests // WARM_UP, 1
+    return _sweep(query, options, names, ["--skip", str(skip), "--seeds", str(seeds)])
+
+
+def of_units(query: Query, capacity: int, stack: str, sizes: Sequence[int], requests: int) -> str:
+    """The command that measures a stack with mapping units over more requests."""
+    options = query.with_unit(sizes[0], capacity).options
+    options["requests"], options["settings"] = requests, options.get("settings", [])[:-1]
+    compared = f"{UNIT}={','.join(plain(f'{size}B') for size in sizes)}"
+    return _sweep(query, options, [stack], ["--skip", str(requests // 2), "--seeds", "1", "--vary", compared])
+
+
+def _sweep(query: Query, options: Options, names: Iterable[str], more: list[str]) -> str:
     if not query.keeps_time and options.get("clock") is not False:
         options.pop("clock", None)
         options["settings"] = [*options.get("settings", ()), "run.clock=auto"]
     stacks = ",".join(dict.fromkeys(map(as_typed, names)))
-    typed = ["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options)]
-    return shlex.join([*typed, "--skip", str(skip), "--seeds", str(seeds)])
+    return shlex.join(["ftlkit", "sweep", query.workload, "--ftl", stacks, *_typed(query, options), *more])
 
 
 def _typed(query: Query, options: Options) -> list[str]:

@@ -7,7 +7,7 @@ for over a hundred stacks, so most of it is asked of a small one.
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from ftlkit import _native, study
@@ -51,10 +51,14 @@ def with_blocks(device: Json, blocks: int) -> Json:
     return _sliced(device) | {"blocks_per_plane": blocks, "capacity": unit * units}
 
 
-def with_unit(device: Json, unit_bytes: int) -> Json:
-    """A device with another mapping unit, whole units of which are its capacity."""
+def with_unit(device: Json, unit_bytes: int, given: Collection[str] = ()) -> Json:
+    """A device with another mapping unit, whole units of which are its capacity.
+
+    A program buffer that is not among the keys `given` by the user follows the unit.
+    """
     capacity = device["capacity"] // unit_bytes * unit_bytes
-    return _sliced(device) | {"mapping_unit": unit_bytes, "capacity": capacity}
+    own = {key: value for key, value in _sliced(device).items() if key != "program_buffer" or key in given}
+    return own | {"mapping_unit": unit_bytes, "capacity": capacity}
 
 
 def _sliced(device: Json) -> Json:

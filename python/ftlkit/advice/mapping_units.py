@@ -8,12 +8,16 @@ With each other unit the advised stack is run as it is. Then the best stacks of 
 there with the RAM that was asked for: caches are cut to it, and what a smaller map leaves is shared
 out as in the search. The part that was searched says which of them is best with that unit, and the
 held-out part what it costs. Devices that do not name a unit map pages, and nothing is tried.
+
+Write amplification of a short run may be off by more than units differ, so of a workload that can
+go on (`going_on`) these runs do, and only those that have settled are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,9 +27,13 @@ from ftlkit._util import Json, units
 from ftlkit._util.native_call import TimeIsUp
 from ftlkit._util.stacks import mapping
 from ftlkit.advice.choice import ranked, ranking
+from ftlkit.advice.fitting import generated
 from ftlkit.advice.footprints import least_ram, ram_per_tb, with_unit
 from ftlkit.advice.query import REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
+from ftlkit.report import drift
+from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.values import plain
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
 
 UNITS = tuple(4096 << power for power in range(5))
 """4 to 64 KiB: what drives map at a time."""
-SHARE, ASKED_SHARE = 0.25, 0.3
+SHARE, ASKED_SHARE = 0.25, 0.5
 """The share of a budget that is kept for other units: four more of them, or those asked for."""
 _LEADERS = 4
 """Mappings that are tried with each unit, each by its best stack."""
@@ -72,10 +80,11 @@ def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: floa
     It is a sentence behind a space; empty where the device does not name its unit.
     """
     own, least, largest = study.mapped_bytes(device), ("", float("inf"), 0), 0
+    given = query.document()["device"]
     for unit in (unit for unit in UNITS if unit > own and has_units(device)):
         for stack in stacks:
             try:
-                taken = least_ram({"": stack}, with_unit(device, unit), until_s)[""]
+                taken = least_ram({"": stack}, with_unit(device, unit, given), until_s)[""]
             except UserError:
                 continue
             least, largest = min(least, (stack, taken, unit), key=lambda found: found[1]), unit
@@ -94,40 +103,62 @@ def of_less_ram(query: Query, device: Json, stacks: Sequence[str], until_s: floa
 class UnitSearch:
     """Tries a device's other mapping units once a stack is advised with its own."""
 
-    def __init__(self, query: Query, device: Json, space: Space, runner: Runner, executor: Local, clock: Clock) -> None:
+    def __init__(
+        self,
+        query: Query,
+        device: Json,
+        space: Space,
+        runner: Runner,
+        executor: Local,
+        clock: Clock,
+        tell: Callable[[str], None],
+    ) -> None:
         self._query, self._device, self._space = query, device, space
         self._runner, self._executor, self._clock = runner, executor, clock
-        self.tell: Callable[[str], None] = lambda _: None
-        """Hears which unit is tried."""
+        self._given = query.document()["device"]
+        self._tell = tell
 
     def run(self, result: SearchResult, advised: Measured, *, is_held_out: bool) -> None:
-        """Fill in the trials of all units while time lasts, those near the device's own first."""
+        """Fill in trials of the advised stack with all units, those near the device's own first."""
         own = study.mapped_bytes(self._device)
         apart = {unit: max(unit, own) / min(unit, own) for unit in {own, *(self._query.units or UNITS)}}
         result.units = [UnitTrial(unit) for unit in sorted(apart, key=lambda unit: (apart[unit], unit))]
         result.units[0].is_own = True
         # Other units are run with one seed, so one of the device's own stands beside them.
         result.units[0].told[advised.stack] = replace(advised, rows=advised.rows[:1])
-        part = _Part(result, is_held_out=is_held_out)
+        with self._in_time(result):
+            for trial in result.units:
+                self._grow(trial, advised.stack)
+            possible = [trial for trial in result.units if not (trial.is_own or trial.refusal)]
+            sizes = " and ".join(units.size(trial.unit_bytes) for trial in possible)
+            self._tell(f"now {advised.stack} with units of {sizes}")
+            # Units that were asked for have all of the time that is kept for them.
+            self._limit(1, 1.0 if self._query.units else 0.5)
+            part = _Part(result, is_held_out=is_held_out)
+            for trial, told in part.measure(self._runner, {trial: [advised.stack] for trial in possible}):
+                trial.told |= told
+
+    def search(self, result: SearchResult, advised: str, *, is_held_out: bool) -> None:
+        """Fill in trials of other stacks with each unit."""
+        with self._in_time(result):
+            self._search_units(result, advised, _Part(result, is_held_out=is_held_out))
+
+    @contextmanager
+    def _in_time(self, result: SearchResult) -> Iterator[None]:
+        """Keeps what is known when the time is over, or after Ctrl-C."""
         try:
-            self._run(result, advised.stack, part)
+            yield
         except TimeIsUp:
             pass
         except KeyboardInterrupt:
             result.interrupted = True
 
-    def _run(self, result: SearchResult, advised: str, part: _Part) -> None:
-        for trial in result.units:
-            self._grow(trial, advised)
+    def _search_units(self, result: SearchResult, advised: str, part: _Part) -> None:
         others = [trial for trial in result.units if not trial.is_own]
-        for place, trial in enumerate(others):
-            if not trial.refusal:
-                self.tell(f"now {advised} with units of {units.size(trial.unit_bytes)}")
-                self._limit(len(others) - place, 0.5)
-                trial.told |= part.measure(self._runner.with_unit(trial.unit_bytes), [advised])
         leaders = self._leaders(result, advised)
-        for place, trial in enumerate(others):
-            self._search(trial, leaders, part, len(others) - place)
+        if leaders != [advised] or self._query.ram_bytes is not None:
+            for place, trial in enumerate(others):
+                self._search(trial, leaders, part, len(others) - place)
         for trial in result.units:
             if REFERENCE not in trial.per_tb:
                 with suppress(UserError):
@@ -147,7 +178,8 @@ class UnitSearch:
             trial.refusal = str(error)
 
     def _per_tb(self, trial: UnitTrial, stack: str) -> dict[str, float]:
-        grows = ram_per_tb(stack, with_unit(self._device, trial.unit_bytes), self._clock.ends_s)
+        device = with_unit(self._device, trial.unit_bytes, self._given)
+        grows = ram_per_tb(stack, device, self._clock.ends_s)
         return {} if grows is None else {stack: grows}
 
     def _leaders(self, result: SearchResult, advised: str) -> list[str]:
@@ -160,11 +192,11 @@ class UnitSearch:
 
     def _search(self, trial: UnitTrial, leaders: Sequence[str], part: _Part, waiting: int) -> None:
         """Find the best stacks with a unit by the searched part, and run them on the told one."""
-        stacks = self._within_ram(leaders, with_unit(self._device, trial.unit_bytes))
+        stacks = self._within_ram(leaders, with_unit(self._device, trial.unit_bytes, self._given))
         if not stacks:
             return
         runner = self._runner.with_unit(trial.unit_bytes)
-        self.tell(f"now the best stacks with units of {units.size(trial.unit_bytes)}")
+        self._tell(f"now the best stacks with units of {units.size(trial.unit_bytes)}")
         self._limit(waiting, 0.4)
         trial.searched |= part.sift(runner, stacks)
         self._limit(waiting, 0.5)
@@ -175,7 +207,8 @@ class UnitSearch:
         self._limit(waiting, 1.0)
         for stack in list(best.values())[:_FINALISTS]:
             self._grow(trial, stack)
-            trial.told |= part.measure(runner, [stack]) if stack not in trial.told else {}
+            for _, told in part.measure(self._runner, {trial: [stack]}) if stack not in trial.told else ():
+                trial.told |= told
 
     def _within_ram(self, stacks: Sequence[str], device: Json) -> list[str]:
         """Those stacks that fit a device within the RAM that was asked for, caches cut to it."""
@@ -218,11 +251,17 @@ class _Part:
         """Stacks on the last prefix of the search, which chose there, too."""
         return runner.prefix(stacks, self._result.last.requests, self._result.last.precondition)
 
-    def measure(self, runner: Runner, stacks: Sequence[str]) -> Mapping[str, Measured]:
-        """Stacks on the part that the answer tells of, with one seed."""
-        if not stacks or not self._is_held_out:
-            return self.sift(runner, stacks)
-        return runner.held_out(stacks, self._result.searched, 1)
+    def measure(
+        self, runner: Runner, stacks: Mapping[UnitTrial, Sequence[str]]
+    ) -> Iterator[tuple[UnitTrial, Mapping[str, Measured]]]:
+        """Stacks with units on the part that the answer tells of, with one seed."""
+        if self._is_held_out:
+            by_unit = {trial.unit_bytes: some for trial, some in stacks.items()}
+            told = runner.beside(by_unit, self._result.searched)
+            yield from ((trial, told.get(trial.unit_bytes, {})) for trial in stacks)
+        else:
+            for trial, some in stacks.items():
+                yield trial, self.sift(runner.with_unit(trial.unit_bytes), some)
 
 
 def is_within(query: Query, measured: Measured) -> bool:
@@ -233,6 +272,18 @@ def is_within(query: Query, measured: Measured) -> bool:
         and measured.least(query.metric) is not None
         and (query.ram_bytes is None or ram <= query.ram_bytes)
     )
+
+
+def is_settled(query: Query, measured: Measured) -> bool:
+    """Whether a longer run would have about the write amplification that a run has.
+
+    Of a trace's responses that is asked of the trace alone: there is no more of it.
+    """
+    outcome = Outcome(json.loads(measured.rows[0]["document"]))
+    run = outcome.document["runs"][0]
+    if query.goal not in TIMELESS and not generated(query.document()["workload"]):
+        return not drift.has_trend(drift.parts(run))
+    return drift.bounds(outcome, run) is not None
 
 
 def best_first(query: Query, runs: Mapping[str, Measured]) -> list[str]:

@@ -12,7 +12,7 @@ RAM.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.advice.footprints import with_unit
-from ftlkit.advice.query import FRONTS, Query
+from ftlkit.advice.query import FRONTS, UNIT, Query
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import HIGHER
 from ftlkit.results.outcome import simulated_bytes
@@ -180,7 +180,7 @@ class Runner:
     def with_unit(self, unit_bytes: int) -> Runner:
         """The same on the device with another mapping unit."""
         query = self._query.with_unit(unit_bytes, int(self._device["capacity"]))
-        device = with_unit(self._device, unit_bytes)
+        device = with_unit(self._device, unit_bytes, query.document()["device"])
         runner = Runner(query, device, self._store, self._executor, self._traces)
         runner.watch = self.watch
         return runner
@@ -223,6 +223,18 @@ class Runner:
             raise Interrupted((stop.finished or {}) | measured_stacks) from None
         return {stack: measured for stack, measured in measured_stacks.items() if measured.is_complete(seeds)}
 
+    def beside(self, stacks_by_unit: Mapping[int, Sequence[str]], skip: int) -> dict[int, dict[str, Measured]]:
+        """The same with one seed, for stacks with several mapping units at once.
+
+        0 is the device's own unit.
+        """
+        points = []
+        for unit, stacks in stacks_by_unit.items():
+            runner = self.with_unit(unit) if unit else self
+            made = runner._plan(stacks, {"skip": skip}).points() if stacks else []  # noqa: SLF001 - another of these
+            points += [replace(point, varied={UNIT: str(unit)}) if unit else point for point in made]
+        return self._run_points(points) if points else {}
+
     def _add_recorded(self, measured_stacks: dict[str, Measured], stacks: Sequence[str], skip: int, seeds: int) -> None:
         measured_stacks |= self._seeds(stacks[:1], skip, range(_ENOUGH))
         few = seeds if any(measured.is_drawn for measured in measured_stacks.values()) else _ENOUGH
@@ -255,14 +267,22 @@ class Runner:
 
     def _run(self, plan: plans.Plan) -> dict[str, Measured]:
         try:
-            done = runs.run_points(plan.points(), self._store, self._executor, self._traces, self.watch)
+            return self._run_points(plan.points()).get(0, {})
+        except Interrupted as stop:
+            raise Interrupted(stop.finished and stop.finished.get(0, {})) from None
+
+    def _run_points(self, points: Sequence[plans.Point]) -> dict[int, dict[str, Measured]]:
+        """Runs by the mapping unit that a point varies, or 0."""
+        try:
+            done = runs.run_points(points, self._store, self._executor, self._traces, self.watch)
         except Interrupted as stop:
             raise Interrupted(None if stop.finished is None else self._measured(stop.finished)) from None
         return self._measured(done)
 
-    def _measured(self, done: runs.Sweep) -> dict[str, Measured]:
-        measured: dict[str, Measured] = {}
+    def _measured(self, done: runs.Sweep) -> dict[int, dict[str, Measured]]:
+        by_unit: dict[int, dict[str, Measured]] = {}
         for run in done.rows:
+            measured = by_unit.setdefault(sum(int(each["value"]) for each in run["varied"]), {})
             # Whether it keeps up is known of none where it is not known of all.
             row = run if self._query.keeps_time else run | {"is_overloaded": None}
             earlier = measured.get(row["label"], Measured(row["label"], []))
@@ -272,7 +292,7 @@ class Runner:
                 else replace(earlier, error=row["error"])
             )
             measured[row["label"]] = made
-        return measured
+        return by_unit
 
 
 def wall_s(measured: Measured, longer: float) -> float:

@@ -24,7 +24,7 @@ from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.clock import Clock, slowness
 from ftlkit.advice.fitting import fitted, generated, part_of, told
 from ftlkit.advice.footprints import Builds, checked
-from ftlkit.advice.going_on import may_go_on
+from ftlkit.advice.going_on import GoingOn, may_go_on
 from ftlkit.advice.mapping_units import ASKED_SHARE, SHARE, UnitSearch, has_units, in_use, of_less_ram
 from ftlkit.advice.measure import WARM_UP, Runner
 from ftlkit.advice.preparing import Preparing, touched_bytes
@@ -215,14 +215,32 @@ def search_stacks(
             raise _with_units(error, query, device, clock) from None
         clock.keep(going_on.SHARE * is_last)
         advised = None if result.interrupted or not search.later else answer(query, result)
-        if advised is not None and has_units(device):
-            unit_search = UnitSearch(query, device, space, runner, executor, clock)
-            unit_search.tell = tell
-            unit_search.run(result, advised.advised.measured, is_held_out=advised.is_held_out)
-        clock.keep(0.0)
-        if advised is not None and is_last and advised.is_held_out and not result.interrupted:
-            going_on.go_on(query, result, advised.advised.measured, runner, executor, clock, tell)
+        if advised is not None:
+            unit_search = UnitSearch(query, device, space, runner, executor, clock, tell) if has_units(device) else None
+            goes_on = GoingOn(query, result, runner, executor, clock, tell) if is_last and advised.is_held_out else None
+            _compare_units(result, advised, unit_search, goes_on, clock)
         return result
+
+
+def _compare_units(
+    result: SearchResult, advised: Answer, unit_search: UnitSearch | None, goes_on: GoingOn | None, clock: Clock
+) -> None:
+    """Try other mapping units and make the last run.
+
+    Units that were asked for go on before other stacks are tried with them.
+    """
+    measured, is_asked = advised.advised.measured, bool(advised.query.units)
+    if unit_search is not None:
+        unit_search.run(result, measured, is_held_out=advised.is_held_out)
+    if unit_search is not None and not is_asked:
+        unit_search.search(result, measured.stack, is_held_out=advised.is_held_out)
+    clock.keep(0.0)
+    if goes_on is not None and not result.interrupted:
+        goes_on.run(measured)
+    if unit_search is not None and is_asked and not result.interrupted:
+        unit_search.search(result, measured.stack, is_held_out=advised.is_held_out)
+        if goes_on is not None:
+            goes_on.settle_units()
 
 
 def _with_units(error: TooLittleRamError, query: Query, device: Json, clock: Clock) -> UserError:

@@ -79,7 +79,7 @@ class Rung:
         return {stack: measured.error for stack, measured in self.tried.items() if measured.error}
 
 
-@dataclass
+@dataclass(eq=False)
 class UnitTrial:
     """What was found of one mapping unit."""
 

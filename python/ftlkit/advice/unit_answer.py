@@ -1,24 +1,32 @@
 """Mapping units in an answer: what the map takes per TB, what other units cost, which one is best.
 
-Every figure is of a run with that unit, on the same part of the workload as the advice. Skipped
-runs are named.
+Every figure is of a run with that unit. Skipped runs are named, and those whose write amplification
+had not settled, which are not compared.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ftlkit._util import units
 from ftlkit.advice import phrasing
 from ftlkit.advice.choice import NEAR, NOTHING, ranked
+from ftlkit.advice.commands import of_units
 from ftlkit.advice.conditions import caches_all
-from ftlkit.advice.mapping_units import is_within
+from ftlkit.advice.fitting import generated
+from ftlkit.advice.mapping_units import is_settled, is_within
 from ftlkit.advice.measure import Measured, ratio
 from ftlkit.advice.query import REFERENCE, UNIT, Query
 from ftlkit.advice.search_result import SearchResult, UnitTrial
+from ftlkit.report import drift
 from ftlkit.report import life as report
+from ftlkit.report.cautions import more
 from ftlkit.results.outcome import Outcome
+from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.values import plain
+
+_CHEAP = 1.1
+"""A unit that saves RAM is named where it costs less than this factor of the goal."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class UnitRow:
         ram = [units.size(self.measured.mean("ram_bytes")), units.size(self.per_tb)]
         points = [Outcome(json.loads(row["document"])) for row in self.measured.rows]
         lasts = [report.years(points)] if life_of(query, self.measured) else []
-        return [*ram, *(phrasing.text(metric, self.measured) for metric in query.metrics), *lasts]
+        cells = [*(phrasing.text(metric, self.measured) for metric in query.metrics), *lasts]
+        return [*ram, *(cells if is_settled(query, self.measured) else [f"({cell})" for cell in cells])]
 
 
 def life_of(query: Query, measured: Measured) -> str:
@@ -64,7 +73,8 @@ def rows(query: Query, result: SearchResult) -> list[UnitRow]:
 def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str]:
     """What the map takes with the device's own unit and with others, and which unit is best."""
     if not result.units:
-        return []
+        sizes = sorted(query.units)
+        return [f"No mapping unit was compared: {_longer(query, result, advised, sizes, [advised])}."] if sizes else []
     own = next(trial for trial in result.units if trial.is_own)
     others = [trial for trial in result.units if not trial.is_own]
     ascending = sorted(others, key=lambda trial: trial.unit_bytes)
@@ -76,7 +86,7 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
         *_own(result, own, advised),
         *(_other(query, own, trial, advised) for trial in (ascending if query.units else neighbours)),
         *_verdict(query, result, own),
-        *_not_compared(result),
+        *_not_compared(query, result, own.told[advised.stack]),
         *_left_out(own, others, advised),
         *_slices(result),
     ]
@@ -94,14 +104,55 @@ def _slices(result: SearchResult) -> list[str]:
 
 def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:
     """The best stack with the best unit for the goal, of those that were measured."""
-    return _first(query, [pair for pair in _comparable(result) if is_within(query, pair[1])])
+    pairs = [pair for pair in _comparable(query, result) if is_within(query, pair[1])]
+    best = _first(query, pairs)
+    own = [pair for pair in pairs if pair[0].is_own and best is not None and _is_alike(query, pair[1], best[1])]
+    return own[0] if own else best
 
 
-def _comparable(result: SearchResult) -> list[tuple[UnitTrial, Measured]]:
-    """The runs with units but those that collected nothing where the device's own unit did."""
+def _comparable(query: Query, result: SearchResult) -> list[tuple[UnitTrial, Measured]]:
+    """The runs that have settled, with collections, where that of the device's own unit has."""
     mine = next((run for trial in result.units if trial.is_own for run in _runs(trial)), None)
+    if mine is None or not is_settled(query, mine):
+        return []
     return [
-        (trial, run) for trial in result.units for run in _runs(trial) if mine is not None and not _unerased(run, mine)
+        (trial, run)
+        for trial in result.units
+        for run in _runs(trial)
+        if not _unerased(run, mine) and is_settled(query, run)
+    ]
+
+
+def _is_alike(query: Query, one: Measured, other: Measured) -> bool:
+    """Whether the write amplification of two runs differs no more than within a settled one."""
+    costs = [run.mean("write_amplification") or 0.0 for run in (one, other)]
+    return one is other or (query.goal in TIMELESS and max(costs) < drift.TREND * min(costs))
+
+
+def trade(query: Query, result: SearchResult) -> list[str]:
+    """The RAM that a larger unit saves for a little of the goal, beside the best or own unit."""
+    best = _best(query, result)
+    if best is None or query.goal == "ram":
+        return []
+    (trial, mine), ram = best, best[1].mean("ram_bytes") or 0.0
+    less = [
+        (run.mean("ram_bytes") or 0.0, other, run)
+        for other, run in _comparable(query, result)
+        if other.unit_bytes > trial.unit_bytes and is_within(query, run) and (run.mean("ram_bytes") or 0.0) < ram
+    ]
+    cost = mine.point([query.metric]).costs[query.metric]
+    less = [each for each in less if ratio(each[2].point([query.metric]).costs[query.metric], cost) < _CHEAP]
+    if not less:
+        return []
+    least, other, run = min(less, key=lambda each: each[0])
+    with_best = f"with {units.size(trial.unit_bytes)}"
+    compared = phrasing.against(query.metric, run, mine, with_best)
+    return [
+        (
+            f"Units of {units.size(other.unit_bytes)} ({_key(other)}) would save {units.size(ram - least)} of "
+            f"{units.size(ram)} of RAM: {run.stack} then has {phrasing.named(query.metric)} "
+            f"{phrasing.text(query.metric, run)}, {compared}, which has {phrasing.text(query.metric, mine)}."
+        )
     ]
 
 
@@ -151,7 +202,10 @@ def _other(query: Query, own: UnitTrial, trial: UnitTrial, advised: Measured) ->
         )
     beside = own.told[advised.stack]
     metrics = dict.fromkeys((query.metric, query.response, "write_amplification"))
-    costs = [text for metric in metrics if (text := _cost(metric, measured, beside, units.size(own.unit_bytes)))]
+    is_known, size_of_own = is_settled(query, measured), units.size(own.unit_bytes)
+    rival = beside if is_known and is_settled(query, beside) else None
+    costs = [text for metric in metrics if (text := _cost(metric, measured, rival, size_of_own))]
+    costs += [] if is_known else ["this had not settled"]
     ram = units.size(measured.mean("ram_bytes"))
     over = "" if query.ram_bytes is None or is_within(query, measured) else ", more than was asked for"
     takes = f"Units of {size} would take{grows} ({ram} in all{over})" if grows else f"Units of {size} take {ram}{over}"
@@ -165,16 +219,17 @@ def _unerased(measured: Measured, beside: Measured) -> str:
     return " No block was erased in that run, so collections with that unit were not measured."
 
 
-def _cost(metric: str, measured: Measured, beside: Measured, own: str) -> str:
+def _cost(metric: str, measured: Measured, beside: Measured | None, own: str) -> str:
+    """A metric with a unit, against that with the device's own unit where both are known."""
     if measured.mean(metric) is None:
         return ""
-    compared = phrasing.against(metric, measured, beside, f"with {own}")
+    compared = "" if beside is None else phrasing.against(metric, measured, beside, f"with {own}")
     return f"{phrasing.named(metric)} {phrasing.text(metric, measured)}{compared and f' ({compared})'}"
 
 
 def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
     """Which unit is best for the goal within the RAM that was asked for."""
-    best, comparable = _best(query, result), _comparable(result)
+    best, comparable = _best(query, result), _comparable(query, result)
     sizes = list(dict.fromkeys(trial.unit_bytes for trial, _ in comparable))
     if best is None or len(sizes) < 2:
         return []
@@ -186,24 +241,57 @@ def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
     if trial.is_own:
         rivals = [(other, run) for other, run in comparable if not other.is_own and is_within(query, run)]
         names = _listed(map(units.size, sizes))
-        next_best = _nearest(query, _first(query, rivals))
+        nearest = _first(query, rivals)
+        if nearest is not None and _is_alike(query, measured, nearest[1]):
+            alike = _listed(units.size(each.unit_bytes) for each in (own, nearest[0]))
+            return [f"Units of {alike} do alike for this goal{within}: they differ by less than settled runs may."]
+        next_best = _nearest(query, nearest)
         return [f"Of units of {names} those of the device are best for this goal{within}{next_best}."]
     compared = phrasing.against(query.metric, measured, mine, f"{mine.stack} with {units.size(own.unit_bytes)}")
     return [
         (
             f"Units of {units.size(trial.unit_bytes)} {_better(query, mine, measured)} for this goal{within}: "
-            f"{measured.stack} has {told} with {ram} of RAM{compared and f', {compared}'}. The figures that are told "
-            f"chose among the units. To search with these: {_key(trial)}."
+            f"{measured.stack} has {told} with {ram} of RAM{compared and f', {compared}'}. The figures that are told, "
+            f"of one seed, chose among the units. To search with these: {_key(trial)}."
         )
     ]
 
 
-def _not_compared(result: SearchResult) -> list[str]:
-    """The units whose runs collected nothing, so that none is called best."""
-    known = {trial.unit_bytes for trial, _ in _comparable(result)}
-    new = sorted(trial.unit_bytes for trial in result.units if any(_runs(trial)) and trial.unit_bytes not in known)
-    sizes = _listed(map(units.size, new)) if new else ""
-    return [f"With units of {sizes} no block was erased, so none of them is called best."] if new else []
+def _not_compared(query: Query, result: SearchResult, mine: Measured) -> list[str]:
+    """The units whose runs have not settled or collected nothing, so that none is called best."""
+    open_runs: dict[int, list[Measured]] = {}
+    new = set()
+    for trial in result.units:
+        if (runs := _runs(trial)) and all(_unerased(run, mine) for run in runs):
+            new.add(trial.unit_bytes)
+        elif runs and not any(is_settled(query, run) for run in runs):
+            open_runs[trial.unit_bytes] = runs
+    told = []
+    if open_runs:
+        every = sorted(trial.unit_bytes for trial in result.units if any(_runs(trial)))
+        runs = [run for runs in open_runs.values() for run in runs]
+        which = "any" if mine in runs else _listed(map(units.size, sorted(open_runs)))
+        longer = _longer(query, result, mine, every, runs)
+        told.append(
+            f"Write amplification had not settled with units of {_sizes(open_runs)}, so {which} may be best: {longer}."
+        )
+    if new:
+        told.append(f"With units of {_sizes(new)} no block was erased, so none of them is called best.")
+    return told
+
+
+def _sizes(sizes: Iterable[int]) -> str:
+    return _listed(map(units.size, sorted(sizes)))
+
+
+def _longer(query: Query, result: SearchResult, mine: Measured, sizes: Sequence[int], runs: Iterable[Measured]) -> str:
+    """About how many requests settle runs, with the command where there are so many."""
+    outcomes = [Outcome(json.loads(run.rows[0]["document"])) for run in runs]
+    requests = max(drift.enough(outcome, outcome.document["runs"][0]) for outcome in outcomes)
+    least = f"at least {units.count(requests)} requests are needed"
+    if not generated(query.document()["workload"]):
+        return f"{least} ({more(outcomes[0])})"
+    return f"{least}, `{of_units(query, result.capacity, mine.stack, sizes, requests)}`"
 
 
 def headline(query: Query, result: SearchResult) -> str:

@@ -225,7 +225,7 @@ def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -
     line(f"\nMapping units, with one seed; the device has {units.size(own.unit_bytes)}")
     headings = ["RAM", "RAM per TB", *map(_heading, answer.query.metrics), *(["life"] if told else [])]
     console.print(AdaptiveTable(("unit", "stack"), headings, shown).fitted(console))
-    line(f"* the best for the goal within the RAM that was asked for.{told}")
+    line(f"* the best for the goal within the RAM that was asked for; (…) = not settled.{told}")
 
 
 def _show_tried(answer: Answer, console: Console) -> None:

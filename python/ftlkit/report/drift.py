@@ -112,7 +112,7 @@ def more_times(erases: float) -> int:
 def enough(results: Outcome, run: Run) -> int:
     """About how many requests would do, to two digits."""
     times = [more_times(run["erases"]["mean"]), 1 / max(passes(results, run), 1e-3)]
-    times += [_LONGER] if has_trend(parts(run)) else []
+    times += [_LONGER] if has_trend(parts(run)) or (max(times) <= 1 and bounds(results, run) is None) else []
     requests = max(times) * results.document["workload"]["requests"]
     digit: int = 10 ** max(0, math.floor(math.log10(max(requests, 1))) - 1)
     return int(math.ceil(requests / digit) * digit)
