@@ -10,7 +10,7 @@ import pytest
 
 import ftlkit as fk
 import sample
-from advice import answer_of
+from advice import answer_of, with_columns
 from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.units import typed
@@ -18,7 +18,7 @@ from ftlkit.advice.clock import Clock
 from ftlkit.advice.going_on import GoingOn
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query, question
-from ftlkit.advice.search_result import LastRun, Rung, SearchResult
+from ftlkit.advice.search_result import LastRun, Rung, SearchResult, UnitTrial
 from ftlkit.advice.space import Head, Space, with_policies
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study import Options
@@ -53,18 +53,30 @@ class Endless:
         self._requests = requests
         return self
 
+    def asked_times(self) -> int:
+        """How many times as many requests it has."""
+        return self._requests // REQUESTS
+
     def beside(self, stacks: Mapping[int, Sequence[str]], skip: int) -> dict[int, dict[str, Measured]]:
         """Runs with lives."""
         self.asked.append((self._requests, skip, [stack for some in stacks.values() for stack in some]))
         return {unit: {stack: run(stack, self._lives.get(stack, 100.0)) for stack in stacks[unit]} for unit in stacks}
 
 
-def gone_on(budget_s: float, lives: dict[str, float] | None = None, **fields: Any) -> tuple[Query, Any, Any]:  # noqa: ANN401 - of a question
+def gone_on(
+    budget_s: float,
+    lives: dict[str, float] | None = None,
+    units: tuple[int, ...] = (),
+    **fields: Any,  # noqa: ANN401 - of a question
+) -> tuple[Query, Any, Any]:
     """A result after its last run, by what time allowed, with the question and what was run."""
-    query = Query("zipf", options=Options(capacity="64MiB"), budget_s=budget_s, **({"goal": "wa"} | fields))
+    query = Query(
+        "zipf", options=Options(capacity="64MiB"), budget_s=budget_s, units=units, **({"goal": "wa"} | fields)
+    )
     finalists = {stack: run(stack) for stack in ("dftl", "page")}
     result = SearchResult(REQUESTS, frozenset(finalists), {}, 1 << 26, finalists=finalists, asked_for=["dftl", "page"])
     result.rungs, result.lengths = [Rung(result.searched, tried=dict(finalists))], [result.searched]
+    result.units = [UnitTrial(unit, is_own=unit == units[0], told={"dftl": run("dftl")}) for unit in units]
     made: Any = Endless(lives or {})
     clock = Clock(budget_s, 1000.0)
     GoingOn(query, result, made, made, clock, lambda _: None).run(finalists["dftl"])
@@ -100,11 +112,39 @@ def test_a_last_run_that_took_less_than_expected_and_has_not_settled_goes_on(
         return beside(self, stacks, skip)
 
     monkeypatch.setattr(Endless, "beside", passing)
-    # Expected were 30 s: three times as much can be had.
-    assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5, 20]
+    # Expected were 30 s, so more can be had, and of that again.
+    assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5, 20, 50]
     monkeypatch.setattr("ftlkit.advice.going_on._has_settled", lambda *_: True)
     now_s[0] = 1000.0
     assert [requests // REQUESTS for requests, *_ in gone_on(60.0)[2].asked] == [5]
+
+
+def test_units_go_on_beside_the_last_run_until_they_have_settled(
+    now_s: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, settled = Endless.beside, ("2 0", "2 16384", "5 65536")
+
+    def passing(self: Endless, stacks: Mapping[int, Sequence[str]], skip: int) -> dict[int, dict[str, Measured]]:
+        now_s[0] += 12.0
+        times = self.asked_times()
+        return {
+            unit: {stack: with_columns(made, key=f"{times} {unit}") for stack, made in runs.items()}
+            for unit, runs in beside(self, stacks, skip).items()
+        }
+
+    monkeypatch.setattr(Endless, "beside", passing)
+    monkeypatch.setattr("ftlkit.advice.going_on.is_settled", lambda _, run: run.rows[0].get("key") in settled)
+    monkeypatch.setattr("ftlkit.advice.going_on._passes", lambda _: 0.5)
+    _, result, made = gone_on(45.0, units=(4096, 16_384, 65_536))
+    # Expected were 24 s: the unit that has not settled has time for five times as many requests.
+    asked = [(requests // REQUESTS, stacks) for requests, _, stacks in made.asked]
+    assert asked == [(2, ["dftl", "page", "dftl", "dftl"]), (5, ["dftl"])]
+    assert result.last_run.requests == 2 * REQUESTS
+    assert [trial.told["dftl"].rows[0]["key"] for trial in result.units] == [*settled]
+    # Where they cannot settle in time, the device's own unit goes on alone.
+    monkeypatch.setattr("ftlkit.advice.going_on._passes", lambda _: 0.01)
+    now_s[0] = 1000.0
+    assert gone_on(45.0, units=(4096, 16_384, 65_536))[2].asked[0][2] == ["dftl", "page"]
 
 
 def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None:

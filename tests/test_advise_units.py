@@ -20,7 +20,7 @@ from ftlkit._native import UserError
 from ftlkit._util.units import typed
 from ftlkit.advice.answer import Answer
 from ftlkit.advice.document import document
-from ftlkit.advice.footprints import TB, least_ram, ram_per_tb
+from ftlkit.advice.footprints import TB, least_ram, ram_per_tb, with_unit
 from ftlkit.advice.mapping_units import UNITS, has_units, is_settled, of_less_ram
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.page import page
@@ -28,7 +28,7 @@ from ftlkit.advice.preparing import Preparing
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
 from ftlkit.advice.search_result import SearchResult, UnitTrial
-from ftlkit.advice.unit_answer import _other, _own, _slices, rows, sentences
+from ftlkit.advice.unit_answer import _other, _own, _slices, rows, sentences, trade
 from ftlkit.cli.advise import show
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.store import Store
@@ -275,7 +275,7 @@ def settling(seed: int, folder: Path) -> tuple[Query, SearchResult, Any]:
     given["in_use"], given["precondition"] = f"{part:.0%}", drawn.choice(["fill", "steady"])
     query = Query("randwrite", device="nvme-qlc-1t", goal="wa", ftl="page", units=(4096, 16_384), options=given)
     given["settings"] = settings
-    without_clock = {**given, "skip": requests // 2, "settings": [*settings, "run.clock=auto"]}
+    without_clock: Options = {**given, "skip": requests // 2, "settings": [*settings, "run.clock=auto"]}
     plan = plans.from_options(["randwrite"], ["page"], "nvme-qlc-1t", without_clock)
     axis = values.parse("device.mapping_unit=4KiB,16KiB")
     swept = runs.run(plans.with_more(plan, [axis], 1), Store(folder, create=True), Local())
@@ -303,7 +303,6 @@ def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Pa
     query, result, expected = settling(seed, tmp_path / "store")
     own, other = result.units
     told = " ".join(map(typed, sentences(query, result, own.told["page"])))
-    print(seed, {t.unit_bytes: t.told["page"].mean("write_amplification") for t in result.units}, expected, told)
     best = next((row.trial.unit_bytes for row in rows(query, result) if row.is_best), None)
     if "had not settled" in told:
         assert best is None or not is_settled(query, other.told["page"])
@@ -313,3 +312,36 @@ def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Pa
         assert best == min(expected, key=lambda unit: expected[unit])
         for trial in result.units:
             assert trial.told["page"].mean("write_amplification") == pytest.approx(expected[trial.unit_bytes], rel=0.1)
+
+
+@pytest.mark.parametrize(("factor", "many"), [(1.046, 1), (1.12, 0)])
+def test_a_larger_unit_that_costs_little_is_told_with_both_figures(
+    factor: float, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ftlkit.advice.unit_answer.is_settled", lambda *_: True)
+    trials = []
+    for unit, amplification, ram in ((4096, 3.25, 4 << 30), (16_384, 3.25 * factor, 1 << 30)):
+        row = dict.fromkeys(COLUMNS, 1) | {"label": "page", "write_amplification": amplification, "ram_bytes": ram}
+        trials.append(UnitTrial(unit, is_own=unit == 4096, told={"page": Measured("page", [row])}))
+    query = Query("randwrite", goal="wa")
+    told = [typed(text) for text in trade(query, SearchResult(9, frozenset(), {}, 1 << 40, units=trials))]
+    saving = (
+        "Units of 16 KiB (--set device.mapping_unit=16KiB) would save 3 GiB of 4 GiB of RAM: page then has write "
+        "amplification 3.40, 4.60 % higher than with 4 KiB, which has 3.25."
+    )
+    assert told == [saving] * many
+
+
+def test_a_program_buffer_that_nobody_set_follows_the_unit() -> None:
+    study_of_drive = study.build("randwrite", "page", "nvme-qlc-1t", {"settings": ["device.mapping_unit=4KiB"]})
+    device = dict(fk.check_study(study_of_drive)["device"])
+    assert least_ram({"page": "page"}, with_unit(device, 65_536), None)
+    with pytest.raises(UserError, match="program_buffer = 256KiB"):
+        least_ram({"page": "page"}, with_unit(device, 65_536, ["program_buffer"]), None)
+
+
+def test_units_that_a_short_budget_left_out_are_told_with_their_sweep(qlc: Answer) -> None:
+    query = replace(qlc.query, workload="randwrite", goal="wa", units=(16_384, 65_536))
+    (told,) = sentences(query, replace(qlc.result, units=[]), qlc.advised.measured)
+    assert re.search(r"No mapping unit was compared: at least [\d,]+ requests are needed, `ftlkit sweep ", typed(told))
+    assert "--vary device.mapping_unit=16KiB,64KiB`" in told
