@@ -35,7 +35,14 @@ def run(stack: str, life: float | None = None, **columns: Any) -> Measured:  # n
     told: Any = document["runs"][0]
     told["endurance"] = {"spares_gone": spares if life else None, "limit": 100, "refusal": "few"}
     row = dict.fromkeys(COLUMNS, 1) | {"label": stack, "ram_bytes": 4096, "write_amplification": 2.0, "erases": 100}
-    row |= {"wall_s": 6.0, "measured_wall_s": 6.0, "erases_mean": 1.0, "life_bytes": life, "is_overloaded": None}
+    row |= {
+        "wall_s": 6.0,
+        "requests": REQUESTS // 3,
+        "measured_wall_s": 6.0,
+        "erases_mean": 1.0,
+        "life_bytes": life,
+        "is_overloaded": None,
+    }
     row |= {"end_of_life_request": None, "is_life_measured": False, "document": json.dumps(document)}
     return Measured(stack, [row | {"simulated_ns": None} | columns])
 

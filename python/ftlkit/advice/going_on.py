@@ -84,17 +84,16 @@ class GoingOn:
 
         With other units runs go on beside it, if there is time for all of them to settle.
         """
-        query, result = self._query, self._result
-        first = list(dict.fromkeys([advised.stack, *([REFERENCE] if REFERENCE in result.finalists else [])]))
+        query = self._query
+        first = list(dict.fromkeys([advised.stack, *([REFERENCE] if REFERENCE in self._held_out() else [])]))
         policies = [part["name"] for part in catalogue.parts() if part["kind"] == "wear policy"]
         others = with_policies(advised.stack, policies) if query.levels_wear and query.ftl is None else []
         erases = max(advised.rows[0]["erases_mean"] or 0.0, 1e-3)
-        share = (result.requests - result.searched) / (result.requests / _MEASURED)
-        needed = more_times(erases) * share if query.levels_wear else 0.0
+        needed = more_times(erases) * self._share(advised) if query.levels_wear else 0.0
         alone = [({_OWN: [*first, *some]}, needed) for some in (others, others[:2], [])]
         options, by_unit = alone, self._unsettled()
         if by_unit:
-            settling = share / min(map(_passes, (advised, *self._known(by_unit))))
+            settling = max(self._share(run) / _passes(run) for run in (advised, *self._known(by_unit)))
             beside = [(runs | by_unit, max(needed, settling)) for runs, _ in alone]
             # Units that were asked for come before wear policies and forecasts.
             options = [*beside, ({_OWN: first} | by_unit, settling), *alone] if query.units else [*beside[:1], *alone]
@@ -103,6 +102,14 @@ class GoingOn:
             if times >= least:
                 break
         self._repeat(runs, times, first)
+
+    def _held_out(self) -> Mapping[str, Measured]:
+        """The runs on the held-out part or, if there was no time, on the last prefix."""
+        return self._result.finalists or self._result.last.tried
+
+    def _share(self, run: Measured) -> float:
+        """The requests that a run measured, over those that one of all requests would."""
+        return float(run.rows[0]["requests"] * _MEASURED / self._result.requests)
 
     def settle_units(self) -> None:
         """Make longer runs of what was found with other units, if the device's own has settled."""
@@ -164,7 +171,7 @@ class GoingOn:
 
     def _known(self, runs: Mapping[int, Sequence[str]]) -> list[Measured]:
         """The runs on the held-out part; of others that of the first stack there."""
-        held_out = self._result.finalists
+        held_out = self._held_out()
         told = {trial.unit_bytes: trial.told for trial in self._result.units} | {_OWN: held_out}
         names = [(unit, stack) for unit, stacks in runs.items() for stack in stacks]
         return [told[unit].get(stack) or held_out[runs.get(_OWN, [*held_out])[0]] for unit, stack in names]

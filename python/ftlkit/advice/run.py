@@ -217,7 +217,11 @@ def search_stacks(
         advised = None if result.interrupted or not search.later else answer(query, result)
         if advised is not None:
             unit_search = UnitSearch(query, device, space, runner, executor, clock, tell) if has_units(device) else None
-            goes_on = GoingOn(query, result, runner, executor, clock, tell) if is_last and advised.is_held_out else None
+            goes_on = (
+                GoingOn(query, result, runner, executor, clock, tell)
+                if is_last and (advised.is_held_out or query.units)
+                else None
+            )
             _compare_units(result, advised, unit_search, goes_on, clock)
         return result
 

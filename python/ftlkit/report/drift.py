@@ -109,9 +109,9 @@ def more_times(erases: float) -> int:
     return math.ceil(_MARGIN * ENOUGH_ERASES / erases) if 0 < erases < ENOUGH_ERASES else 1
 
 
-def enough(results: Outcome, run: Run) -> int:
-    """About how many requests would do, to two digits."""
-    times = [more_times(run["erases"]["mean"]), 1 / max(passes(results, run), 1e-3)]
+def enough(results: Outcome, run: Run, *, is_forecast: bool = True) -> int:
+    """About how many requests would do to settle and, if need be, for a forecast, to two digits."""
+    times = [more_times(run["erases"]["mean"]) if is_forecast else 1, 1 / max(passes(results, run), 1e-3)]
     times += [_LONGER] if has_trend(parts(run)) or (max(times) <= 1 and bounds(results, run) is None) else []
     requests = max(times) * results.document["workload"]["requests"]
     digit: int = 10 ** max(0, math.floor(math.log10(max(requests, 1))) - 1)
