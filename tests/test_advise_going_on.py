@@ -148,7 +148,11 @@ def test_units_go_on_beside_the_last_run_until_they_have_settled(
     assert asked == [(2, ["dftl", "page", "dftl", "dftl"]), (5, ["dftl"])]
     assert result.last_run.requests == 2 * REQUESTS
     assert [trial.told["dftl"].rows[0]["key"] for trial in result.units] == [*settled]
-    # Where they cannot settle in time, the device's own unit goes on alone.
+    # Where there is time for one of two to settle, that is the nearest one.
+    monkeypatch.setattr("ftlkit.advice.going_on._passes", lambda _: 0.2)
+    now_s[0] = 1000.0
+    assert gone_on(58.0, units=(4096, 16_384, 65_536))[2].asked[0][2] == ["dftl", "page", "dftl"]
+    # Where none can, the device's own unit goes on alone.
     monkeypatch.setattr("ftlkit.advice.going_on._passes", lambda _: 0.01)
     now_s[0] = 1000.0
     assert gone_on(45.0, units=(4096, 16_384, 65_536))[2].asked[0][2] == ["dftl", "page"]

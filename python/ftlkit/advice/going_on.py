@@ -82,7 +82,8 @@ class GoingOn:
     def run(self, advised: Measured) -> None:
         """Fill in the last run of a result, if the time is enough for the advised stack and `page`.
 
-        With other units runs go on beside it, if there is time for all of them to settle.
+        With other units runs go on beside it, if there is time for them to settle: for all of them,
+        or for the nearest ones of those that were asked for.
         """
         query = self._query
         first = list(dict.fromkeys([advised.stack, *([REFERENCE] if REFERENCE in self._held_out() else [])]))
@@ -93,10 +94,11 @@ class GoingOn:
         alone = [({_OWN: [*first, *some]}, needed) for some in (others, others[:2], [])]
         options, by_unit = alone, self._unsettled()
         if by_unit:
-            settling = max(self._share(run) / _passes(run) for run in (advised, *self._known(by_unit)))
-            beside = [(runs | by_unit, max(needed, settling)) for runs, _ in alone]
+            nearest = [dict([*by_unit.items()][:many]) for many in range(len(by_unit), 0, -1)]
+            some = [({_OWN: first} | near, self._settling(advised, near)) for near in nearest]
+            beside = [(runs | by_unit, max(needed, some[0][1])) for runs, _ in alone]
             # Units that were asked for come before wear policies and forecasts.
-            options = [*beside, ({_OWN: first} | by_unit, settling), *alone] if query.units else [*beside[:1], *alone]
+            options = [*beside, *some, *alone] if query.units else [*beside[:1], *alone]
         for runs, least in options:
             times = _affordable(self._took_s(runs), self._clock.left_s, least)
             if times >= least:
@@ -106,6 +108,10 @@ class GoingOn:
     def _held_out(self) -> Mapping[str, Measured]:
         """The runs on the held-out part or, if there was no time, on the last prefix."""
         return self._result.finalists or self._result.last.tried
+
+    def _settling(self, advised: Measured, by_unit: Mapping[int, Sequence[str]]) -> float:
+        """How many times as many requests write all of the data."""
+        return max(self._share(run) / _passes(run) for run in (advised, *self._known(by_unit)))
 
     def _share(self, run: Measured) -> float:
         """The requests that a run measured, over those that one of all requests would."""
