@@ -13,6 +13,7 @@ import sample
 from conftest import Call
 from ftlkit._util import units
 from ftlkit.report.cautions import CAUTIONS
+from ftlkit.report.verdict import CLOSE
 from ftlkit.results.columns import COLUMNS
 from ftlkit.sweeps.goals import NO_RANKING
 from ftlkit.sweeps.statements import KINDS, statements, summary
@@ -56,7 +57,7 @@ def named(pattern: str, text: str) -> str:
 
 def is_level(mean: float, best: float) -> bool:
     """Whether a mean is told as the best one."""
-    return MEAN.text(mean) == MEAN.text(best) or mean < 1.001 * best
+    return MEAN.text(mean) == MEAN.text(best) or mean < CLOSE * best
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
@@ -91,7 +92,7 @@ def test_every_superlative_of_a_sweep_holds(seed: int) -> None:
         assert f"{next(iter(ranked))} is the only point that can be ranked, with a mean response of " in text
         return
     if all(is_level(value, values[0]) for value in values):
-        assert f"all {len(values)} ranked points have the same mean response, {MEAN.text(values[0])}" in text
+        assert f"all {len(values)} ranked points are level in mean response, {MEAN.text(values[0])}" in text
         return
     lead, rest = text.split(". The next is ", 1)
     level = [label for label, value in ranked.items() if is_level(value, values[0])]
@@ -117,7 +118,8 @@ def test_a_ranking_by_write_amplification_keeps_overloaded_points() -> None:
 
 def test_the_longest_life_leads_and_overload_bars_no_point_from_it() -> None:
     rows = [
-        row(label, 1e5, **overloaded(is_overloaded=True)) | {"life_bytes": life}
+        row(label, 1e5, **overloaded(is_overloaded=True))
+        | {"life_bytes": life, "life_low_bytes": life, "life_high_bytes": life}
         for label, life in {"a": 1e12, "b": 3e12}.items()
     ]
     (told,) = statements(rows, "life").headline
@@ -170,6 +172,50 @@ def test_points_within_the_noise_are_said_to_be() -> None:
     apart = [row("a", 1.0e5 + seed, seed) for seed in range(3)] + [row("b", 2.0e5 + seed, seed) for seed in range(3)]
     assert "within the noise of the seeds" in statements(close).headline[0]
     assert "within the noise of the seeds" not in statements(apart).headline[0]
+    near = [one | {"response_mean_ns": one["response_mean_ns"] - 8e3 * (one["label"] == "b")} for one in close]
+    assert "all 2 ranked points are level in mean response" in statements(near).headline[0]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"), [(1, "all 2 ranked points are level in mean response, "), (3, "a has the ")]
+)
+def test_a_distance_within_the_noise_of_a_trace_ranks_only_with_seeds_that_tell_it(seeds: int, told: str) -> None:
+    rows = [row(name, mean + seed, seed) for name, mean in (("a", 1e5), ("b", 1.03e5)) for seed in range(seeds)]
+    assert told in statements(rows).headline[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "told"),
+    [
+        (2.2e12, "all 3 ranked points are level in life, 3.00 TB to 2.40 TB"),
+        (2.45e12, "c and b have the longest life, 3.00 TB to 2.70 TB. The next is 2.40 TB (a)."),
+    ],
+)
+def test_lives_whose_forecasts_overlap_are_told_as_a_tie_as_compare_does(low: float, told: str) -> None:
+    rows = [
+        row(name, 1e5) | {"life_bytes": life, "life_low_bytes": least, "life_high_bytes": most}
+        for name, life, least, most in (
+            ("a", 2.40e12, 2.1e12, 2.4e12),
+            ("b", 2.70e12, 2.5e12, 2.9e12),
+            ("c", 3.00e12, low, 3.2e12),
+        )
+    ]
+    assert told in units.typed(statements(rows, "life").headline[0])
+
+
+def test_a_sweep_ranks_by_what_the_host_waits_for_where_flushes_weigh() -> None:
+    flush = {"flush_ns": SAMPLE["runs"][0]["response_ns"]["all"] | {"mean": 3e5}}
+    rows = [
+        row(name, mean, response_ns={"all": SAMPLE["runs"][0]["response_ns"]["all"] | {"mean": mean}}, **changes)
+        | {"flush_mean_ns": (changes and 3e5) or None}
+        for name, mean, changes in (("a", 1e5, flush), ("b", 2e5, {}))
+    ]
+    told = units.typed(statements(rows).headline[0])
+    assert "b has the lowest mean response with flushes, 200 us. The next is 400 us (a)." in told.replace("µ", "u")
+    assert (
+        "a has the lowest 99th"
+        in statements([one | {"response_p99_ns": one["response_mean_ns"]} for one in rows], "p99").headline[0]
+    )
 
 
 def test_points_that_differ_by_nothing_share_the_lead() -> None:

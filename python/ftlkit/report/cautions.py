@@ -472,8 +472,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "flushes",
         _flushes,
         "Response times leave out flushes, which take {each} on average.",
-        "Judge synchronous writes by both (flush_mean_ns).",
-        "Response times leave out flushes, whose times differ (flush_mean_ns)",
+        of_many="Response times leave out flushes, whose times differ (flush_mean_ns)",
     ),
     Rule(
         "beyond_compared",

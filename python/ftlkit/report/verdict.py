@@ -7,7 +7,7 @@ that name a saving are tested by making it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,7 @@ def verdict(results: Outcome) -> Verdict:
     runs = [*ahead, *behind]
     return Verdict(
         _headline(ahead, behind) + _reservation(results, measured),
-        reasons(ahead),
+        reasons(ahead, _with_flushes(ahead).replace("with", "without")),
         [work(run) for run in runs],
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
@@ -163,12 +163,26 @@ def ranked(runs: list[Run]) -> tuple[list[Run], list[Run]]:
     """
     ahead = [run for run in runs if not is_overloaded(run)]
     behind = [run for run in runs if is_overloaded(run)]
-    return sorted(ahead, key=mean), sorted(behind, key=lambda run: (-_served(run), mean(run)))
+    return sorted(ahead, key=_waited(ahead)), sorted(behind, key=lambda run: (-_served(run), mean(run)))
 
 
 def mean(run: Run) -> float:
     """Mean response time over all requests, in nanoseconds."""
     return run["response_ns"]["all"]["mean"] or 0.0
+
+
+def flushes_weigh(runs: Iterable[Run]) -> bool:
+    """Whether flushes take a share of the host's waiting that may change a ranking."""
+    return any(mean_with_flushes(run) > CLOSE * mean(run) for run in runs)
+
+
+def _waited(runs: list[Run]) -> Callable[[Run], float]:
+    """What ranks these runs: the mean response, with flushes where they weigh."""
+    return mean_with_flushes if flushes_weigh(runs) else mean
+
+
+def _with_flushes(runs: list[Run]) -> str:
+    return " with flushes" if flushes_weigh(runs) else ""
 
 
 def _served(run: Run) -> float:
@@ -192,11 +206,6 @@ def _reservation(results: Outcome, measured: list[Run]) -> str:
     silent = [run for run in results.document["runs"] if run not in measured]
     worn = [run for run in measured if run["end_of_life"]]
     text = f" {names(silent)} served no read or write, and {_is(silent)} compared with nothing." if silent else ""
-    kept_up = [run for run in measured if not is_overloaded(run) and run["response_ns"]["all"]["count"]]
-    first, best = (min(kept_up, key=by, default=None) for by in (mean, mean_with_flushes))
-    if first and best and mean_with_flushes(first) > CLOSE * mean_with_flushes(best):
-        times = [units.duration(mean_with_flushes(run)) for run in (best, first)]
-        text += f" With flushes {best['label']} is fastest: {times[0]} per request, {first['label']} {times[1]}."
     if worn:
         text += f" The device wore out under {names(worn)} before the workload ended: see Caveats."
     cheap_runs = cheap(results)
@@ -241,6 +250,8 @@ def _load(run: Run, offered_iops: float | None) -> str:
 
 
 def _alone(run: Run) -> str:
+    if flushes := _with_flushes([run]):
+        return f"{run['label']} answers in {units.duration(mean_with_flushes(run))} on average{flushes}."
     usual, rare = units.duration(mean(run)), units.duration(_p99(run))
     if not ranks_by_p99([run]):
         return f"{run['label']} answers in {usual} on average. {_UNRANKED}"
@@ -249,19 +260,23 @@ def _alone(run: Run) -> str:
 
 def _leader(runs: list[Run], *, is_all: bool) -> str:
     """Who answers fastest, slowest, and at the 99th percentile; `is_all`: of all runs shown."""
-    first = runs[0]
-    level = [run for run in runs if _ratio(run, first) < CLOSE]
+    first, by, flushes = runs[0], _waited(runs), _with_flushes(runs)
+    level = [run for run in runs if _ratio(by(run), by(first)) < CLOSE]
     if len(level) == len(runs) > 2:
-        start = f"all are level in mean response ({units.duration(mean(first))} to {units.duration(mean(runs[-1]))})"
+        start = (
+            f"all are level in mean response{flushes} ({units.duration(by(first))} to {units.duration(by(runs[-1]))})"
+        )
     elif len(level) > 1:
-        ends = [units.duration(mean(run)) for run in (first, level[-1])]
-        start = f"{names(level)} are level in mean response ({f' {_to(level)} '.join(ends)})"
+        ends = [units.duration(by(run)) for run in (first, level[-1])]
+        start = f"{names(level)} are level in mean response{flushes} ({f' {_to(level)} '.join(ends)})"
     else:
-        fastest = units.duration(mean(first))
-        start = f"{first['label']} answers fastest: {fastest} on average, {_faster(runs[1], first)}"
+        fastest = units.duration(by(first))
+        start = f"{first['label']} answers fastest: {fastest} on average{flushes}, {_faster(by, first, runs[1:2])}"
     if len(runs) > max(2, len(level)):
-        slowest = [run for run in runs if units.duration(mean(run)) == units.duration(mean(runs[-1]))]
-        start += f" and {_faster(runs[-1], first, slowest)}{_slowest(runs, slowest)}"
+        slowest = [run for run in runs if units.duration(by(run)) == units.duration(by(runs[-1]))]
+        start += f" and {_faster(by, first, slowest)}{_slowest(by, runs, slowest)}"
+    if flushes:
+        return f"{_begun(start)}." if is_all else f"Of those that keep up, {start}."
     if not ranks_by_p99(runs):
         return f"{_begun(start)}. {_UNRANKED}" if is_all else f"Of those that keep up, {start}. {_UNRANKED}"
     if is_all:
@@ -269,10 +284,10 @@ def _leader(runs: list[Run], *, is_all: bool) -> str:
     return f"Of those that keep up, {start}. Of these, {_tail(runs)}"
 
 
-def _slowest(runs: list[Run], slowest: list[Run]) -> str:
+def _slowest(by: Callable[[Run], float], runs: list[Run], slowest: list[Run]) -> str:
     """That they are slowest: not said where another is so close that an accident may decide."""
-    others = [mean(run) for run in runs if run not in slowest]
-    return ", the slowest on average" if max(others) * CLOSE < mean(runs[-1]) else ""
+    others = [by(run) for run in runs if run not in slowest]
+    return ", the slowest on average" if max(others) * CLOSE < by(runs[-1]) else ""
 
 
 def _to(level: list[Run]) -> str:
@@ -284,19 +299,19 @@ def _begun(text: str) -> str:
     return text[0].upper() + text[1:] if text.startswith(("all are", "at the")) else text
 
 
-def _ratio(run: Run, first: Run) -> float:
-    """How many times the mean response of the first a run's is."""
-    if mean(first):
-        return mean(run) / mean(first)
-    return 1.0 if not mean(run) else float("inf")
+def _ratio(time: float, least: float) -> float:
+    """How many times the least time another is."""
+    if least:
+        return time / least
+    return 1.0 if not time else float("inf")
 
 
-def _faster(run: Run, first: Run, runs: list[Run] | None = None) -> str:
-    """How the first compares with a run, or with several that read alike."""
-    ratio = _ratio(run, first)
+def _faster(by: Callable[[Run], float], first: Run, runs: list[Run]) -> str:
+    """How the first compares with a run, or with several that read alike, the last of them."""
+    ratio = _ratio(by(runs[-1]), by(first))
     if ratio == float("inf"):
-        return f"against {units.duration(mean(run))} for {names(runs or [run])}"
-    return f"{_times(ratio)} faster than {names(runs or [run])}"
+        return f"against {units.duration(by(runs[-1]))} for {names(runs)}"
+    return f"{_times(ratio)} faster than {names(runs)}"
 
 
 def _times(value: float) -> str:
@@ -350,9 +365,11 @@ def _costs(runs: list[Run], ahead: list[Run]) -> list[str]:
 
 def _beside(run: Run, first: Run, ahead: list[Run]) -> str:
     """A run beside the first: by mean response if both kept up, else by what they served."""
-    if run in ahead and mean(first):
-        factor = units.factor(mean(run) / mean(first))
-        return " for the same mean response" if factor == units.factor(1.0) else f" at {factor} the mean response"
+    by, flushes = _waited(ahead), _with_flushes(ahead)
+    if run in ahead and by(first):
+        factor = units.factor(by(run) / by(first))
+        of_it = f"the mean response{flushes}"
+        return f" for the same {of_it[4:]}" if factor == units.factor(1.0) else f" at {factor} {of_it}"
     mine, best = _served(run), _served(first)
     return f" and serves {units.factor(mine / best)} the requests per second" if mine and best else ""
 

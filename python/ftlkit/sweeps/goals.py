@@ -52,6 +52,9 @@ EVEN_LIFE = Goal(
 )
 """Stands for `life` where a point has no forecast."""
 
+WITH_FLUSHES = Goal("response_with_flushes_ns", "mean response with flushes", column="response_mean_ns")
+"""Stands for `mean` where flushes weigh."""
+
 TIMELESS = ("wa", "life")
 """Those that need no clock."""
 

@@ -16,11 +16,13 @@ from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
 from ftlkit.report.life import even_bytes
 from ftlkit.report.rules import listed, say
+from ftlkit.report.verdict import CLOSE, flushes_weigh
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.derived import mean_with_flushes
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import LITTLE, Estimate
 from ftlkit.results.outcome import Outcome
-from ftlkit.sweeps.goals import EVEN_LIFE, GOALS, Goal
+from ftlkit.sweeps.goals import EVEN_LIFE, GOALS, WITH_FLUSHES, Goal
 from ftlkit.sweeps.summary import Group, groups, text
 
 NAMED = 3
@@ -91,6 +93,14 @@ class _Point:
         """The same as the table shows it."""
         return text(self.metric, self.cost)
 
+    @property
+    def forecast(self) -> tuple[float, float] | None:
+        """The range of its life; None of a point ranked by something else."""
+        if self.goal is not GOALS["life"]:
+            return None
+        low, high = (self.group.estimate(f"life_{end}_bytes") for end in ("low", "high"))
+        return (low.mean, high.mean) if low and high else None
+
 
 def statements(rows: Iterable[Json], goal: str | None = None, *, without: Collection[str] = ()) -> Statements:
     """What the points of a sweep say together, `without` some kinds of caution.
@@ -107,10 +117,22 @@ def statements(rows: Iterable[Json], goal: str | None = None, *, without: Collec
             replace(group, rows=[row | {ranked_by.metric: even_bytes(_outcome(row))} for row in group.rows])
             for group in found
         ]
+    if ranked_by is GOALS["mean"] and flushes_weigh(_outcome(row).document["runs"][0] for row in _flushing(found)):
+        ranked_by = WITH_FLUSHES
+        found = [replace(group, rows=[row | {ranked_by.metric: _waited(row)} for row in group.rows]) for group in found]
     points = [_Point(group, ranked_by) for group in found]
     places = [list(mine) for _, mine in groupby(sorted(points, key=_place), key=_place)]
     headline = [sentence for mine in places for sentence in _headline(mine)]
     return Statements(headline, [*_cautions(points, without), *_few_seeds(points)])
+
+
+def _flushing(found: Iterable[Group]) -> Iterable[Json]:
+    return (row for group in found for row in group.rows if row.get("flush_mean_ns") is not None)
+
+
+def _waited(row: Json) -> float | None:
+    """The mean response with flushes."""
+    return None if row["response_mean_ns"] is None else mean_with_flushes(_outcome(row).document["runs"][0])
 
 
 def _place(point: _Point) -> tuple[str, str]:
@@ -141,12 +163,13 @@ def _ranking(points: list[_Point]) -> str:
     ordered = sorted(points, key=_mean)
     best, worst, goal = ordered[0], ordered[-1], ordered[0].goal
     level = [point for point in ordered if _is_level(point, best)]
+    shown = " to ".join(dict.fromkeys(point.shown for point in (best, level[-1])))
     if len(points) == 1:
         return f"{best.group.name} is the only point that can be ranked, with a {goal.words} of {best.shown}."
     if len(level) == len(points):
-        return f"all {len(points)} ranked points have the same {goal.words}, {best.shown}{_least_ram(level)}."
+        return f"all {len(points)} ranked points are level in {goal.words}, {shown}{_least_ram(level)}."
     others = ordered[len(level) :]
-    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the {goal.ends[0]} {goal.words}, {best.shown}"
+    lead = f"{_names(level)} {'has' if len(level) == 1 else 'have'} the {goal.ends[0]} {goal.words}, {shown}"
     tail = f"; the {goal.ends[1]} is {worst.shown} ({worst.group.name})" if worst is not others[0] else ""
     return f"{lead}. The next is {others[0].shown} ({others[0].group.name}{_doubt(level, others[0])}){tail}."
 
@@ -161,9 +184,18 @@ def _least_ram(points: list[_Point]) -> str:
 
 
 def _is_level(point: _Point, best: _Point) -> bool:
-    """Whether a point reads like the best one, or differs too little to be told from it."""
+    """Whether a point reads like the best one, or differs too little to be told from it, as in `compare`.
+
+    Forecasts tell that by their ranges, seeds that differ by their intervals; else it is `CLOSE`.
+    """
     mean, least = _mean(point), _mean(best)
-    return point.metric.text(mean) == best.metric.text(least) or mean - least < LITTLE * abs(least)
+    if point.metric.text(mean) == best.metric.text(least):
+        return True
+    if point.forecast and best.forecast:
+        return point.forecast[1] >= best.forecast[0]
+    is_drawn = all(one.cost and one.cost.half_width for one in (point, best))
+    is_apart = is_drawn and not _doubt([best], point)
+    return mean - least < (LITTLE if is_apart else CLOSE - 1) * abs(least)
 
 
 def _doubt(level: list[_Point], other: _Point) -> str:
