@@ -17,6 +17,7 @@ from ftlkit.advice.commands import question
 from ftlkit.advice.measure import Measured, Point
 from ftlkit.advice.query import Query
 from ftlkit.advice.search_result import Rung, SearchResult
+from ftlkit.advice.space import holders
 from ftlkit.report.life import cycles, even, heading, lives
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.outcome import Outcome
@@ -250,7 +251,9 @@ def test_all_the_ram_that_was_searched_is_told_and_what_a_power_cut_takes(trace:
     assert unpriced == f"Response times leave out the workload's 7 flushes, {left_out}"
     named = Query(trace, ftl="treeftl")
     assert "7 flushes, in which treeftl writes its RAM." in conditions.in_ram(named, result, stacks[0])[0]
-    assert conditions.in_ram(replace(named, goal="wa"), result, stacks[0])[-1].endswith("the workload flushes 7 times.")
+    assert conditions.in_ram(replace(named, goal="wa"), result, stacks[0])[-1].endswith(
+        "the workload flushes 7 times. To check it: `ftlkit torture --minutes 1 --ftl treeftl:ram=13MiB`."
+    )
 
 
 @pytest.mark.parametrize("goal", ["life", "wa", "mean"])
@@ -279,11 +282,26 @@ def test_responses_that_were_not_measured_are_said_not_to_be(
     ],
 )
 def test_what_a_durable_stack_keeps_is_told(stack: str, trace: str, *, durable: bool, is_told: bool) -> None:
-    told = conditions.durably(Query(trace, durable=durable), run(stack))
+    told = conditions.durably(Query(trace, durable=durable), wide(), run(stack))
     assert bool(told) is is_told
+    assert bool(conditions.durably(Query(trace), wide(flushes=7), run(stack))) is (not holders(stack))
     if told:
         assert told[0].startswith("A power cut loses no acknowledged write: ")
         assert f"`ftlkit torture --minutes 1 --ftl {stack}`" in told[0]
+
+
+def test_a_program_buffer_is_said_to_be_safe_by_a_capacitor_alone(trace: str) -> None:
+    measured = run("page")
+    document = json.loads(measured.rows[0]["document"])
+    structures = document["runs"][0]["footprint"]["structures"]
+    structures.append({"name": "program buffer", "ram_bytes": 9 << 20, "flash_bytes": 0})
+    measured.rows[0]["document"] = json.dumps(document)
+    (told,) = conditions.durably(Query(trace, durable=True), wide(), measured)
+    assert "found again in flash, and a program buffer of 9 MiB, saved by power_loss_protection. To" in typed(told)
+    document["study"]["device"] = {"power_loss_protection": False}
+    measured.rows[0]["document"] = json.dumps(document)
+    (told,) = conditions.durably(Query(trace, durable=True), wide(), measured)
+    assert told.startswith("A power cut loses no flushed write: ")
 
 
 def test_the_size_of_a_wide_device_is_told_where_it_was_left_open(trace: str) -> None:

@@ -27,6 +27,7 @@ from ftlkit.advice.search_result import VOLATILE, Rung, SearchResult, is_of
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.report.cautions import cautions
+from ftlkit.report.facts import blocks_bytes
 from ftlkit.results.outcome import Outcome
 from ftlkit.results.store import Store
 from ftlkit.sweeps import values
@@ -377,6 +378,35 @@ def test_writes_that_a_power_cut_loses_are_told_first_with_a_durable_stack(whole
     assert best in {stack.stack for stack in advice.table}
     whole.result.finalists = {risky: whole.result.finalists[risky]}
     assert said(again(whole), "No stack without such RAM was measured.")
+    whole.result.flushes = 7
+    assert f"{risky}, where a power cut loses nothing that a flush acknowledged: " in again(whole).sentences[0]
+
+
+@pytest.mark.parametrize("share", [0.06, 0.04])
+def test_the_state_of_blocks_is_told_beside_a_limit_of_ram_where_it_is_much(share: float, whole: Answer) -> None:
+    state = blocks_bytes(json.loads(whole.advised.measured.rows[0]["document"]))
+    limit = max(int(state / share), 1)
+    for tried in (whole.result.last.tried, whole.result.finalists):
+        tried |= {stack: with_columns(measured, ram_bytes=1) for stack, measured in tried.items()}
+    told = units.typed(answer_of(replace(whole.query, ram_bytes=limit), whole.result).sentences[0])
+    beside = f" (and {units.typed(units.size(state))} for the state of blocks)" if share > 0.05 else ""
+    assert told.startswith(f"With {units.typed(units.size(limit))}{beside} take ")
+
+
+def test_a_mean_response_with_flushes_that_weigh_is_the_one_that_is_told(whole: Answer) -> None:
+    best = whole.advised.stack
+    for tried in (whole.result.last.tried, whole.result.finalists):
+        for measured in tried.values():
+            for row in measured.rows:
+                results = json.loads(row["document"])
+                (run,) = results["runs"]
+                run["flush_ns"] = run["response_ns"]["all"] | {"mean": 1e9 if measured.stack == best else 0.0}
+                row["document"] = json.dumps(results)
+    assert "with flushes" not in again(whole).sentences[0]
+    whole.result.flushes = 7
+    (first, *_) = map(units.typed, again(whole).sentences)
+    assert re.match(rf"Take {re.escape(best)}: mean response with flushes 1\.\d+ s", first)
+    assert "slower than page" in first
 
 
 @pytest.mark.parametrize(("goal", "left_out"), [("mean", {"aps", "bdb", "jtl", "leaftl", "treeftl"}), ("wa", set())])

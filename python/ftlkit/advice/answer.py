@@ -39,16 +39,18 @@ from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
-from ftlkit.report.facts import intro
-from ftlkit.report.verdict import mounts
+from ftlkit.report.facts import blocks_bytes, intro
+from ftlkit.report.verdict import flushes_weigh, mounts
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.derived import buffer_ram
+from ftlkit.results.derived import buffer_ram, mean_with_flushes
 from ftlkit.results.outcome import device_of
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 from ftlkit.sweeps.goals import TIMELESS
 
 _NAMED = 2
 """Most ties to name."""
+_MUCH = 0.05
+"""From this share of the limit of RAM on, the state of blocks is told beside it."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *unit_answer.trade(query, result),
         *(going_on.told(query, longer, last) if longer is not None and last.stack in longer.runs else []),
         *conditions.without_responses(query, last),
-        *conditions.durably(query, last),
+        *conditions.durably(query, result, last),
         *(lives if query.goal in TIMELESS else []),
         *conditions.in_ram(query, result, last),
         *_without_buffers(query, best, beside.durable),
@@ -287,9 +289,10 @@ def _may_be(query: Query, result: SearchResult, measured: Measured) -> bool:
 
 def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[str, Measured], short: str) -> str:
     """The beginning of the advice: the stack to take, or that it is unknown and the best so far."""
-    within = "" if query.ram_bytes is None else f"With {units.size(query.ram_bytes)} "
-    behind = best.is_behind
-    risk = ", where a power cut loses unflushed writes" if holders(best.stack) else ""
+    within, behind, risk = _within(query, best), best.is_behind, ""
+    if holders(best.stack):
+        loses = "nothing that a flush acknowledged" if result.flushes else "unflushed writes"
+        risk = f", where a power cut loses {loses}"
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
         why = cause(query, result)
@@ -303,6 +306,23 @@ def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[st
     return f"{within}{'take' if within else 'Take'} {best.stack}{risk}"
 
 
+def _within(query: Query, best: Measured) -> str:
+    """The limit of RAM, if any, with the state of blocks that it leaves out."""
+    if query.ram_bytes is None:
+        return ""
+    state = blocks_bytes(json.loads(best.rows[0]["document"]))
+    beside = f" (and {units.size(state)} for the state of blocks)" if state >= _MUCH * query.ram_bytes else ""
+    return f"With {units.size(query.ram_bytes)}{beside} "
+
+
+def _with_flushes(measured: Measured) -> Measured:
+    """A stack with flushes in its mean response."""
+    rows = [
+        row | {"response_mean_ns": mean_with_flushes(json.loads(row["document"])["runs"][0])} for row in measured.rows
+    ]
+    return replace(measured, rows=rows)
+
+
 def _advice(
     query: Query,
     result: SearchResult,
@@ -312,8 +332,12 @@ def _advice(
     short: str,
 ) -> str:
     metric, take = query.metric, _take(query, result, best, others, short)
-    ram = units.size(best.mean("ram_bytes"))
-    first = f"{take}: {phrasing.named(metric)} {phrasing.text(metric, best)} with {ram} of RAM"
+    ram, flushes = units.size(best.mean("ram_bytes")), ""
+    if result.flushes and metric == "response_mean_ns":
+        stacks = [each for each in (best, reference) if each is not None]
+        if flushes_weigh(json.loads(row["document"])["runs"][0] for each in stacks for row in each.rows):
+            best, reference, flushes = _with_flushes(best), reference and _with_flushes(reference), " with flushes"
+    first = f"{take}: {phrasing.named(metric)}{flushes} {phrasing.text(metric, best)} with {ram} of RAM"
     if reference is not None and best.stack != REFERENCE:
         needs = units.size(reference.mean("ram_bytes"))
         is_open = metric == "life_bytes" and phrasing.overlaps(best, reference)

@@ -19,6 +19,7 @@ from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
 from ftlkit.own.references import as_typed
 from ftlkit.report.cautions import all_cautions, writes
+from ftlkit.results.derived import program_buffer
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY
 from ftlkit.sweeps.goals import TIMELESS
@@ -116,16 +117,25 @@ def without_responses(query: Query, best: Measured) -> list[str]:
     ]
 
 
-def durably(query: Query, best: Measured) -> list[str]:
-    """That the advised stack loses no acknowledged write, where that was asked for."""
-    if not query.durable or holders(best.stack):
+def durably(query: Query, result: SearchResult, best: Measured) -> list[str]:
+    """That the advised stack loses no acknowledged write, where that matters."""
+    if not (query.durable or result.flushes) or holders(best.stack):
         return []
+    document = json.loads(best.rows[0]["document"])
+    buffer = program_buffer(document["runs"][0])
+    also = f", and a program buffer of {units.size(buffer)}, saved by power_loss_protection" if buffer else ""
+    is_exposed = document["study"].get("device", {}).get("power_loss_protection") is False
     return [
         (
-            f"A power cut loses no acknowledged write: RAM of {best.stack} holds mapping data, which a mount finds "
-            f"again in flash. To check it: `ftlkit torture --minutes 1 --ftl {as_typed(best.stack)}`."
+            f"A power cut loses no {'flushed' if is_exposed else 'acknowledged'} write: RAM of {best.stack} holds "
+            f"mapping data, found again in flash{also}. {_torture(best.stack)}"
         )
     ]
+
+
+def _torture(stack: str) -> str:
+    """How to check that."""
+    return f"To check it: `ftlkit torture --minutes 1 --ftl {as_typed(stack)}`."
 
 
 def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
@@ -150,7 +160,9 @@ def in_ram(query: Query, result: SearchResult, best: Measured) -> list[str]:
             f"It works as a write cache: flash programs {units.plain(amplification)} per byte written by the host."
         )
     flushes = f"flushes {several(result.flushes, 'time')}" if result.flushes else "never flushes"
-    sentences.append(f"A power cut loses unflushed data in RAM of {' and '.join(buffers)}; the workload {flushes}.")
+    check = f" {_torture(best.stack)}" if result.flushes else ""
+    loses = f"A power cut loses unflushed data in RAM of {' and '.join(buffers)}; the workload {flushes}."
+    sentences.append(loses + check)
     return sentences
 
 

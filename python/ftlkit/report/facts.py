@@ -216,11 +216,15 @@ def slice_line(document: Document) -> str | None:
     return sliced(part) if part else None
 
 
+def blocks_bytes(document: Document) -> float:
+    """The state of the drive's blocks."""
+    geometry, physical = device_of(document)["geometry"], device_of(document)["physical_bytes"]
+    return BLOCK_BYTES * physical / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+
+
 def blocks_line(document: Document) -> str:
     """RAM for the blocks of the drive that no footprint has."""
-    geometry, physical = device_of(document)["geometry"], device_of(document)["physical_bytes"]
-    blocks = physical / (geometry["page_size_bytes"] * geometry["pages_per_block"])
-    state = f"about {BLOCK_BYTES} B per block, {units.size(BLOCK_BYTES * blocks)}"
+    state = f"about {BLOCK_BYTES} B per block, {units.size(blocks_bytes(document))}"
     return f"RAM leaves out the state of blocks (use, valid pages, erases): {state}"
 
 
