@@ -206,7 +206,7 @@ def _flushes(results: Outcome) -> Mapping[str, Any] | None:
     means = [mean for run in results.document["runs"] if (mean := run["response_ns"]["all"]["mean"]) is not None]
     if not runs or not means or max(time for _, time in runs) - min(time for _, time in runs) <= min(means):
         return None
-    return {"each": listed([f"{units.duration(time)} under {label}" for label, time in runs])}
+    return {"each": listed([f"{units.duration(time)} under {label}" for label, time in runs if time])}
 
 
 def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
