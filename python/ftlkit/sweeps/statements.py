@@ -184,7 +184,7 @@ def _least_ram(points: list[_Point]) -> str:
 
 
 def _is_level(point: _Point, best: _Point) -> bool:
-    """Whether a point reads like the best one, or differs too little to be told from it, as in `compare`.
+    """Whether a point reads like the best one, or differs too little to rank, as in `compare`.
 
     Forecasts tell that by their ranges, seeds that differ by their intervals; else it is `CLOSE`.
     """
