@@ -424,6 +424,16 @@ def trace_fit(workload_json: str, master_seed: int, control: Control) -> str:
 def trace_convert(source: str, target: str, options_json: str, control: Control) -> str:
     """Convert a trace to Parquet or CSV, as the target's name says; return what was done (JSON)."""
 
+def trace_split(
+    traces: list[str],
+    folder: str,
+    options_json: str,
+    control: Control,
+    kept_bytes: int = 0,
+    part_requests: int = 0,
+) -> str:
+    """Split traces by volume into a folder, or go on with it; return what was read (JSON)."""
+
 def trace_generate(spec_json: str, master_seed: int, target: str, control: Control) -> str:
     """Write a generated workload (JSON: a `generator` table) as Parquet; return a summary."""
 

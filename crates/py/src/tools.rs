@@ -2,14 +2,14 @@
 //! one when cancelled.
 
 use std::iter::from_fn;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use files::{FileText, FileWorkload};
 use pyo3::prelude::*;
 use sim::study::WorkloadText;
 use sim::workload::overview;
 use trace::generate::GeneratorSpec;
-use trace::{Target, TraceError};
+use trace::{SplitLimits, Target, TraceError};
 
 use crate::control::Control;
 use crate::error::{Failure, json, parse, parse_documented};
@@ -62,6 +62,38 @@ fn trace_convert(
         json(&done.ok_or_else(overview::stopped)?)
     };
     Ok(py.detach(convert)?)
+}
+
+/// Splits traces by volume into a folder, or goes on with it; `options_json` is as for a
+/// conversion.
+/// Returns what was read (JSON). Above `kept_bytes` of packed requests some go to the disk, and a
+/// file holds `part_requests`; 0 leaves either as it is.
+#[pyfunction]
+#[pyo3(signature = (traces, folder, options_json, control, kept_bytes = 0, part_requests = 0))]
+fn trace_split(
+    py: Python<'_>,
+    traces: Vec<PathBuf>,
+    folder: PathBuf,
+    options_json: &str,
+    control: &Control,
+    kept_bytes: usize,
+    part_requests: u64,
+) -> PyResult<String> {
+    let campaign = control.campaign();
+    let watch = |stage: &str, done, total| {
+        campaign.show(vec![(stage.to_owned(), done, total)]);
+        !campaign.is_cancelled()
+    };
+    let usual = SplitLimits::default();
+    let limits = SplitLimits {
+        kept_bytes: if kept_bytes > 0 { kept_bytes } else { usual.kept_bytes },
+        part_requests: if part_requests > 0 { part_requests } else { usual.part_requests },
+    };
+    let split = || -> Result<String, Failure> {
+        let options = parse::<WorkloadText>("the options", options_json)?.open_options();
+        json(&trace::split_while(&traces, &options, &folder, limits, watch)?.ok_or_else(overview::stopped)?)
+    };
+    Ok(py.detach(split)?)
 }
 
 /// Writes a generated workload (JSON: a `generator` table) as Parquet; returns how many requests
@@ -123,6 +155,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_fit, module)?)?;
     module.add_function(wrap_pyfunction!(trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_split, module)?)?;
     module.add_function(wrap_pyfunction!(trace_generate, module)?)?;
     module.add_function(wrap_pyfunction!(generate_files, module)?)
 }

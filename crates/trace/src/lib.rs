@@ -3,6 +3,7 @@
 //! - [`open`] reads a trace of any format in [`Format`], compressed or not, one request at a time;
 //! - [`StackedDevices`] lays its devices out in one address space and states what was done to it;
 //! - [`Statistics`] says what a workload is like, and [`convert`] writes it in a format of our own;
+//! - [`split_while`] takes the traces of a fleet apart, a folder of Parquet per volume;
 //! - [`generate`] makes workloads.
 //!
 //! What is read is never silently changed: whatever cannot be used, or can be understood in two
@@ -28,6 +29,7 @@ mod read;
 mod record;
 mod recording;
 mod sanity_checks;
+mod split;
 mod stacked_devices;
 mod statistics;
 mod ticks;
@@ -45,6 +47,7 @@ pub use options::OpenOptions;
 pub use packed_records::{PackedRecords, RecordPacker};
 pub use record::{Record, Rounds};
 pub use recording::Recording;
+pub use split::{Split, SplitLimits, SplitTrace, split_while};
 pub use stacked_devices::{DeviceFacts, Facts, FlatRecords, StackedDevices};
 pub use statistics::{
     Alignment, Footprint, Gaps, Locality, LocalityWindow, Profile, SizeClasses, Statistics, StreamWrites,

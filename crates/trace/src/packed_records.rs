@@ -92,15 +92,20 @@ impl RecordPacker {
         }
     }
 
+    /// The bytes that they take.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// These bytes, for [`PackedRecords::of_bytes`].
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// The records, unless they took more bytes than allowed.
-    pub fn finish(mut self) -> Option<PackedRecords> {
-        if self.is_over {
-            return None;
-        }
-        let length = self.bytes.len();
-        self.bytes.extend([0; WINDOW]);
-        self.bytes.shrink_to_fit();
-        Some(PackedRecords { bytes: Arc::new(self.bytes), at: 0, length, last: Record::BLANK })
+    pub fn finish(self) -> Option<PackedRecords> {
+        (!self.is_over).then(|| PackedRecords::of_bytes(self.bytes))
     }
 }
 
@@ -115,6 +120,14 @@ pub struct PackedRecords {
 }
 
 impl PackedRecords {
+    /// The records of a packer's bytes.
+    pub(crate) fn of_bytes(mut bytes: Vec<u8>) -> Self {
+        let length = bytes.len();
+        bytes.extend([0; WINDOW]);
+        bytes.shrink_to_fit();
+        Self { bytes: Arc::new(bytes), at: 0, length, last: Record::BLANK }
+    }
+
     /// The next record, where it is unpacked.
     #[inline]
     pub fn next_in_place(&mut self) -> Option<&Record> {

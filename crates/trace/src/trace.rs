@@ -121,6 +121,24 @@ impl Trace {
         self.source.devices()
     }
 
+    /// The trace for a reader who looks at each device alone: unless a remedy was chosen, time may
+    /// go back from one device to another, and to check it within each is left to the reader.
+    pub(crate) fn by_device(mut self) -> Self {
+        self.order.is_of_devices = self.order.policy == TimeBackwards::Refuse && self.spread.tick_ns.is_none();
+        self
+    }
+
+    /// The error of a request, the last one handed out, that is so much earlier than another.
+    #[cold]
+    pub(crate) fn backwards(&self, by_ns: u64) -> TraceError {
+        self.refuse(Refusal::Backwards { by_ns, window: None })
+    }
+
+    /// When the first request arrives, as the file has it; 0 before it was read.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.unwrap_or(0)
+    }
+
     /// Bad records left out so far, because the user said so.
     pub fn skipped(&self) -> u64 {
         self.source.left_out().bad
@@ -194,7 +212,8 @@ impl Trace {
         let Some(mut record) = self.read()? else {
             return if self.start_ns.is_none() { Err(self.no_requests()) } else { Ok(None) };
         };
-        record.time_ns -= *self.start_ns.get_or_insert(record.time_ns);
+        // A device of its own order may begin before the first request.
+        record.time_ns = record.time_ns.wrapping_sub(*self.start_ns.get_or_insert(record.time_ns));
         Ok(Some(record))
     }
 
@@ -308,6 +327,8 @@ impl Source for Generated {
 #[derive(Default)]
 struct Order {
     policy: TimeBackwards,
+    /// Whether time may go back, since devices are looked at alone.
+    is_of_devices: bool,
     /// Latest time handed on.
     latest_ns: u64,
     /// Latest time read; differs from `latest_ns` only while sorting.
@@ -330,7 +351,7 @@ impl Order {
             return self.next_sorted(read, window);
         }
         let Some(mut record) = read()? else { return Ok(None) };
-        if record.time_ns < self.latest_ns {
+        if record.time_ns < self.latest_ns && !self.is_of_devices {
             if self.policy == TimeBackwards::Refuse {
                 return Err(Refusal::Backwards { by_ns: self.latest_ns - record.time_ns, window: None });
             }

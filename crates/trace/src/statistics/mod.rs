@@ -38,7 +38,7 @@ use crate::error::TraceError;
 use crate::record::Record;
 use crate::trace::Trace;
 use locality::Locating;
-use tally::Tally;
+pub(crate) use tally::Tally;
 
 /// The shape of a workload, over all devices and for each.
 #[derive(Clone, Debug, PartialEq, Serialize)]

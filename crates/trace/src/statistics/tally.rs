@@ -65,7 +65,7 @@ impl AddAssign for Sizes {
 
 /// Running counts.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     reads: Sizes,
     writes: Sizes,
     trims: u64,
@@ -93,7 +93,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts `record`.
-    pub(super) fn observe(&mut self, record: &Record) {
+    pub(crate) fn observe(&mut self, record: &Record) {
         let (first, last) = self.times_ns.unwrap_or((record.time_ns, record.time_ns));
         self.times_ns = Some((first.min(record.time_ns), last.max(record.time_ns)));
         let length = u64::from(record.length);
@@ -136,7 +136,7 @@ impl Tally {
 
     /// Adds a device's counts to a total. The total itself observes nothing, so page sets need not
     /// be merged: pages of different devices are different pages.
-    pub(super) fn absorb(&mut self, device: &Self) {
+    pub(crate) fn absorb(&mut self, device: &Self) {
         self.reads += device.reads;
         self.writes += device.writes;
         self.trims += device.trims;
@@ -173,7 +173,7 @@ impl Tally {
     }
 
     /// The row of these counts.
-    pub(super) fn profile(&self, device: String) -> Profile {
+    pub(crate) fn profile(&self, device: String) -> Profile {
         let mut both = self.reads;
         both += self.writes;
         let (reads, writes) = (self.reads.count(), self.writes.count());

@@ -14,7 +14,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::error::TraceError;
@@ -69,7 +69,7 @@ impl Target {
     }
 
     /// Starts what a file of this format is written with.
-    fn sink(self, writer: BufWriter<File>) -> io::Result<Box<dyn Sink>> {
+    pub(crate) fn sink(self, writer: BufWriter<File>) -> io::Result<Box<dyn Sink>> {
         Ok(match self {
             Self::Parquet => Box::new(ParquetSink::new(writer)?),
             Self::Csv => Box::new(CsvSink::new(writer)?),
@@ -90,7 +90,7 @@ impl FromStr for Target {
 }
 
 /// What a conversion did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversion {
     /// What the trace was read as.
     pub format: Format,
@@ -151,7 +151,7 @@ pub fn convert_while(
 }
 
 impl Conversion {
-    fn of(trace: &Trace, requests: u64) -> Self {
+    pub(crate) fn of(trace: &Trace, requests: u64) -> Self {
         Self {
             format: trace.format,
             requests,
@@ -167,14 +167,14 @@ impl Conversion {
 }
 
 /// A file in the making: written beside its target, which it replaces when it is complete.
-struct Draft {
+pub(crate) struct Draft {
     path: PathBuf,
     file: NamedTempFile,
 }
 
 impl Draft {
     /// Starts a file that will be called `path`.
-    fn new(path: &Path) -> Result<Self, TraceError> {
+    pub(crate) fn new(path: &Path) -> Result<Self, TraceError> {
         if path.is_dir() {
             return Err(TraceError::write(path, "it is a folder"));
         }
@@ -193,13 +193,13 @@ impl Draft {
     }
 
     /// A writer into it.
-    fn writer(&self) -> Result<BufWriter<File>, TraceError> {
+    pub(crate) fn writer(&self) -> Result<BufWriter<File>, TraceError> {
         let file = self.file.reopen().map_err(|error| TraceError::write(&self.path, error))?;
         Ok(BufWriter::with_capacity(256 << 10, file))
     }
 
     /// Gives it its name; its bytes are on the disk by then.
-    fn finish(self, writer: BufWriter<File>) -> Result<(), TraceError> {
+    pub(crate) fn finish(self, writer: BufWriter<File>) -> Result<(), TraceError> {
         let failed = |error: io::Error| TraceError::write(&self.path, error);
         writer.into_inner().map_err(|error| failed(error.into_error()))?.sync_all().map_err(failed)?;
         let path = self.path;

@@ -17,4 +17,5 @@ mod recordings;
 mod reuse;
 mod round_trip;
 mod several_files;
+mod split;
 mod ticks;
