@@ -37,11 +37,19 @@ if TYPE_CHECKING:
     from ftlkit.api.compare import check_study, compare, run, run_study
     from ftlkit.api.curve import curve_depth, curve_load
     from ftlkit.api.drive import drive_life
+    from ftlkit.api.fleet import Fleet, fleet
     from ftlkit.api.live import Device, check_image, create_image, fault, image_info, serve, stat
     from ftlkit.api.mount import Mounted, mount
     from ftlkit.api.sweep import Swept, sweep
     from ftlkit.api.torture import TortureReport, replay, torture
-    from ftlkit.api.traces import generate_files, trace_convert, trace_fit, trace_generate, trace_info
+    from ftlkit.api.traces import (
+        generate_files,
+        trace_convert,
+        trace_fit,
+        trace_generate,
+        trace_info,
+        trace_split,
+    )
     from ftlkit.curves.hits import HitRatios, curve
     from ftlkit.curves.latency import LatencyCurve
     from ftlkit.own.ftl import Ftl, Parameter
@@ -61,6 +69,7 @@ __all__ = [
     "Flash",
     "FlashDevice",
     "FlashError",
+    "Fleet",
     "Ftl",
     "FtlBug",
     "FtlkitError",
@@ -97,6 +106,7 @@ __all__ = [
     "devices",
     "drive_life",
     "fault",
+    "fleet",
     "forget",
     "generate_files",
     "image_info",
@@ -116,6 +126,7 @@ __all__ = [
     "trace_fit",
     "trace_generate",
     "trace_info",
+    "trace_split",
     "workloads",
 ]
 
@@ -135,6 +146,7 @@ _HOMES = (
     "api.curve",
     "curves.latency",
     "api.sweep",
+    "api.fleet",
     "own.ftl",
     "own.registry",
     "own.policies",

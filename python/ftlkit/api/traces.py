@@ -1,7 +1,7 @@
 """Look into traces, convert and generate them; after Ctrl-C no file is left behind."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from typing_extensions import Unpack
@@ -15,6 +15,7 @@ from ftlkit._util.outputs import replacing
 from ftlkit._util.progress import Watcher
 from ftlkit._util.trace_files import STANDARD_INPUT, standard_input
 from ftlkit.api.fit_validation import validate
+from ftlkit.fleets.split import split
 from ftlkit.report.look_alike import preset_toml
 from ftlkit.study.builder import check_seed
 
@@ -69,6 +70,24 @@ def trace_convert(
     source = standard_input() if str(source) == STANDARD_INPUT else source
     with replacing(Path(target), [source]) as whole:
         return asked(lambda control: _native.trace_convert(str(source), str(whole), text, control), watcher)
+
+
+@typed_kwargs(study.ReadingOptions)
+def trace_split(
+    traces: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    watcher: Watcher | None = None,
+    **options: Unpack[study.ReadingOptions],
+) -> Json:
+    """Split traces of one format by volume into the folder `out`, Parquet sorted in time.
+
+    One pass in bounded memory; a split that was stopped or killed goes on. Returns the manifest:
+    `traces`, each with counts of skipped and changed records, and `volumes`, each with requests,
+    footprint, shares and a digest.
+    """
+    named = [traces] if isinstance(traces, (str, Path)) else list(traces)
+    return split(named, Path(out), options, watcher)
 
 
 def trace_generate(

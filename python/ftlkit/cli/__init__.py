@@ -31,6 +31,10 @@ COMMANDS = {
         "sweep:sweep",
         "Run every combination of devices, workloads, FTLs and values; rerun to resume.",
     ),
+    "fleet": (
+        "fleet:fleet",
+        "Run every volume of a fleet with every FTL; find the best stack for each, and one for all.",
+    ),
     "advise": ("advise:advise", "Search FTLs and their parameters for a workload; recommend one, with its cost."),
     "calibrate": (
         "calibrate:calibrate",
@@ -59,7 +63,7 @@ COMMANDS = {
     "mount": ("mount:mount", "Mount an image as a FAT file system, until Ctrl-C, SIGTERM or fusermount3 -u FOLDER."),
     "stat": ("live:stat", "Show the state of a served device, like the SMART page of a drive."),
     "fault": ("live:fault", "Inject a fault into a served device: a power cut, or a flash operation that fails."),
-    "trace": ("trace:app", "Look into traces, convert and generate them."),
+    "trace": ("trace:app", "Look into traces, convert, split and generate them."),
     "results": ("results:app", "List, show, compare and export results of sweeps."),
     "curve": ("curve:app", "Draw curves over cache size, spare, offered load or queue depth."),
     "image": ("live:image", "Make, describe and check flash images."),

@@ -1,4 +1,4 @@
-"""`ftlkit trace info | fit | convert | generate | files`: describe traces, and write our own."""
+"""`ftlkit trace info | fit | convert | split | generate | files`: describe and write traces."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,10 @@ from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, OUT, Command, Group, print_facts, print_json, say, table
 from ftlkit.report.look_alike import preset_toml, verdict
 
-app = typer.Typer(cls=Group, help="Look into traces, convert and generate them.", no_args_is_help=True)
+app = typer.Typer(cls=Group, help="Look into traces, convert, split and generate them.", no_args_is_help=True)
+
+LEFT_OUT = ("skipped", "unmet", "clamped", "sorted", "left_out", "unmatched")
+"""What is said of a trace where it is not nothing."""
 
 DEVICES_SHOWN = 12
 """Rows of the table of devices; a trace may have thousands, and --json holds them all."""
@@ -74,6 +77,27 @@ def convert(
     done = traces.trace_convert(source, out, watcher=watcher(ERR), **chosen)
     say(f"read {source} as {done['format']}: {', '.join(_counted(done))}")
     say(f"wrote {out}")
+
+
+@app.command(cls=Command)
+@options.with_options(*(name for name in options.READING if name in study.ReadingOptions.__annotations__))
+def split(
+    traces_named: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="Traces of one format; of a pattern the files are one trace.")
+    ],
+    out: Annotated[Path, option("Folder for the volumes; rerun to resume.", "DIR")],
+    chosen: study.ReadingOptions = options.CHOSEN,
+) -> None:
+    """Split traces by volume, in one pass, into Parquet sorted in time, with a manifest."""
+    done = traces.trace_split(traces_named, out, watcher=watcher(ERR), **chosen)
+    for read in done["traces"]:
+        if any(read[key] for key in LEFT_OUT):
+            say(f"{read['path']}: {', '.join(_counted(read))}")
+    for path in done["without_requests"]:
+        say(f"{path}: left out, since it has no request")
+    files = several(len(done["traces"]), "trace")
+    say(f"read {files} as {done['format']}: {several(done['requests'], 'request')}")
+    say(f"wrote {out}: {several(len(done['volumes']), 'volume')}")
 
 
 @app.command(cls=Command)

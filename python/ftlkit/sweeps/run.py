@@ -55,7 +55,8 @@ def prepare(points: Sequence[Point], traces: Traces, executor: Executor, control
     groups = [[points[place] for place in places] for _, places in groupby(order, key=lambda place: shared[place])]
     control.share_memory(min(executor.memory_sharers, len(points)))
     checker = _Checker(traces, control)
-    checker.lay_out(points, executor.least_readers)
+    if not traces.in_place:
+        checker.lay_out(points, executor.least_readers)
     with ThreadPoolExecutor(executor.checks) as pool:
         checked = [point for group in pool.map(checker.together, groups) for point in group]
     prepared = [point for _, point in sorted(zip(order, checked, strict=True), key=lambda pair: pair[0])]

@@ -59,8 +59,10 @@ class LaidOut:
 class Traces:
     """The traces of a sweep by their `[workload]` tables."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, in_place: bool = False) -> None:
         self._folder = folder
+        self.in_place = in_place
+        """Whether all are read where they are: Parquet that ftlkit wrote, on this machine."""
         self._digests: dict[str, str] = {}
         self._laid_out: dict[str, LaidOut] = {}
         self.resolved: dict[str, Json] = {}

@@ -1,0 +1,141 @@
+"""The folder of a fleet: traces taken apart by volume, and a manifest.
+
+```
+DIR/manifest.json                          format, traces, skipped records, volumes
+DIR/volumes/volume=hm_0/00000.parquet …    a volume's requests in order of time
+DIR/.split/                                of a split that is not finished: what it goes on from
+```
+
+The compiled module reads and writes; what a killed split has done is in `.split`, with a note of
+its traces and options (`job.json`), since it can go on with the same ones alone. The manifest is
+written last: a folder with one is whole.
+"""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ftlkit import _native
+from ftlkit._native import UserError
+from ftlkit._util import Json
+from ftlkit._util.native_call import asked
+from ftlkit._util.outputs import write
+from ftlkit._util.progress import Watcher
+from ftlkit._util.trace_files import trace_files
+from ftlkit.sweeps import key
+
+MANIFEST = "manifest.json"
+_FORMAT = {"ftlkit_fleet": 1}
+_WORK, _JOB, _LOCK, _JOURNAL = ".split", "job.json", "lock", "volumes.jsonl"
+
+_FULL = "os error 28"
+"""A full disk, in the words of the compiled module."""
+
+
+def split(
+    traces: Sequence[str | Path],
+    out: Path,
+    options: Any,  # noqa: ANN401 - of how a trace is read
+    watcher: Watcher | None = None,
+    *,
+    kept_bytes: int = 0,
+    part_requests: int = 0,
+) -> Json:
+    """Split traces by volume into a folder, or go on with it; the manifest."""
+    job = _job(traces, options, kept_bytes, part_requests)
+    if (out / MANIFEST).exists():
+        made = manifest(out)
+        if made["job"] == job:
+            return made
+        raise UserError(f"{out} holds the volumes of other traces or of other options. Give another folder.")
+    work = out / _WORK
+    if not work.is_dir() and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there and is no unfinished split. Give a new folder, or an empty one.")
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot make the folder {out}: {error.strerror}. Give another one.") from None
+    with _alone(out):
+        _check_same(work / _JOB, job)
+        for begun in work.glob(".ftlkit-*.part"):
+            begun.unlink()  # By a killed split.
+        text, paths = json.dumps(options), [str(path) for path in traces]
+        try:
+            read = asked(
+                lambda control: _native.trace_split(paths, str(out), text, control, kept_bytes, part_requests), watcher
+            )
+            made = _manifest(out, job, read)
+            write(out / MANIFEST, json.dumps(made, ensure_ascii=False, indent=1).encode())
+        except UserError as error:
+            if _FULL not in str(error):
+                raise
+            raise UserError(f"{error}. The disk is full: free some space, and repeat the command to go on.") from None
+        shutil.rmtree(work)
+    return made
+
+
+def manifest(folder: Path) -> Json:
+    """The manifest of a fleet."""
+    path = folder / MANIFEST
+    try:
+        made: Json = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if (folder / _WORK).is_dir():
+            raise UserError(f"{folder}: its split is not finished. Repeat `ftlkit trace split` to go on.") from None
+        raise UserError(f"{folder} is no fleet: it has no {MANIFEST}. Make one with `ftlkit trace split`.") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {error}. Split the traces again.") from None
+    if made.get("ftlkit_fleet") != _FORMAT["ftlkit_fleet"]:
+        raise UserError(f"{path} is of another ftlkit; this one reads {_FORMAT}. Split the traces again.")
+    return made
+
+
+def volume_trace(folder: Path, volume: Json) -> Path:
+    """The trace of a volume: its one file, or a pattern for several."""
+    place = folder / str(volume["folder"])
+    return place / ("00000.parquet" if volume["files"] == 1 else "*.parquet")
+
+
+def _job(traces: Sequence[str | Path], options: Json, *limits: int) -> Json:
+    """What must be the same for a split to go on: the files, as they are now, and the options."""
+    files = [
+        (str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns)
+        for name in traces
+        for path in trace_files(name)
+    ]
+    return {"files": [list(facts) for facts in files], "options": dict(options), "limits": list(limits)}
+
+
+def _check_same(path: Path, job: Json) -> None:
+    if not path.exists():
+        write(path, json.dumps(job).encode())
+    elif json.loads(path.read_text(encoding="utf-8")) != job:
+        raise UserError(
+            f"{path.parents[1]} holds an unfinished split of other traces, options, or of files that have changed. "
+            "Give another folder, or remove that one."
+        )
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep other processes from the same split; the system takes the lock from a dead one."""
+    with (out / _WORK / _LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"{out}: another process is splitting into it. Wait for it, or stop it.") from None
+        yield
+
+
+def _manifest(out: Path, job: Json, read: Json) -> Json:
+    lines = (out / _WORK / _JOURNAL).read_text(encoding="utf-8").splitlines()
+    volumes = [json.loads(line) for line in lines]
+    for volume in volumes:
+        del volume["device"]
+        volume["digest"] = key.digest(volume_trace(out, volume))
+    requests = sum(volume["requests"] for volume in volumes)
+    return {**_FORMAT, "requests": requests, **read, "volumes": volumes, "job": job}

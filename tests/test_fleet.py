@@ -1,0 +1,387 @@
+"""Fleets: traces split by volume, each volume with every stack, and one answer for all."""
+
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ftlkit as fk
+from conftest import Call, Start, write_msr
+from ftlkit._native import UserError
+from ftlkit._util import Json
+from ftlkit.fleets import generator
+from ftlkit.fleets.answers import Answers
+from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
+from ftlkit.fleets.split import MANIFEST, manifest, split, volume_trace
+from ftlkit.sweeps import key
+from ftlkit.sweeps.goals import GOALS
+
+HEADER = "time_ns,op,offset,length,stream,device\n"
+VOLUMES = 20
+SPLIT = (
+    "import sys; from pathlib import Path; from ftlkit.fleets.split import split; "
+    "split([sys.argv[1]], Path(sys.argv[2]), {}"
+)
+"""A program that splits a trace into a folder; limits and a bracket are missing."""
+
+
+def lines(volumes: int, requests: int) -> Iterator[str]:
+    """Requests of volumes in our own format: overwrites of a footprint that grows by volume."""
+    drawn = random.Random(1)  # noqa: S311 - a test's data
+    yield HEADER
+    for number in range(requests):
+        volume = drawn.randrange(volumes)
+        page = drawn.randrange(300 + 40 * volume)
+        yield f"{1000 * number},{'read' if number % 4 == 0 else 'write'},{4096 * page},4096,0,v{volume}\n"
+
+
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of twenty volumes, compressed."""
+    path = tmp_path_factory.mktemp("fleet") / "all.csv.gz"
+    with gzip.open(path, "wt") as file:
+        file.writelines(lines(VOLUMES, 40_000))
+    return path
+
+
+@pytest.fixture(scope="session")
+def folder(trace: Path) -> Path:
+    """Its volumes."""
+    fk.trace_split(trace, trace.parent / "volumes")
+    return trace.parent / "volumes"
+
+
+def hash_of(results: fk.Results) -> str:
+    """What the flash did in a run."""
+    return results.document["runs"][0]["event_hash"]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The files of all volumes."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
+
+
+def test_a_split_has_all_requests_and_says_what_they_are(trace: Path, folder: Path) -> None:
+    made = manifest(folder)
+    whole = fk.trace_info(trace)["statistics"]
+    assert made["requests"] == whole["total"]["requests"] == 40_000
+    assert (made["format"], len(made["volumes"]), (folder / ".split").exists()) == ("csv", VOLUMES, False)
+    of_trace = {device["device"]: device for device in whole["devices"]}
+    for volume in made["volumes"]:
+        for name in ("requests", "write_percent", "footprint", "overwrite_factor", "span_gb"):
+            assert volume[name] == of_trace[volume["name"]][name], name
+        assert volume["digest"] == key.digest(volume_trace(folder, volume))
+    scanned = pl.scan_parquet(folder / "volumes", hive_partitioning=True)
+    counted = dict(scanned.group_by("volume").len().collect().iter_rows())
+    assert counted == {name: device["requests"] for name, device in of_trace.items()}
+
+
+def test_a_volume_is_the_device_of_the_trace_to_the_event_hash(trace: Path, folder: Path) -> None:
+    volume = manifest(folder)["volumes"][3]
+    alone = fk.compare(volume_trace(folder, volume), "dftl")
+    assert hash_of(alone) == hash_of(fk.compare(trace, "dftl", trace_device=volume["name"]))
+
+
+def test_the_command_names_what_it_left_out_and_is_done_once(call: Call, tmp_path: Path) -> None:
+    write_msr(tmp_path / "a.csv", 100, {7: "no request"})
+    later = [
+        line.replace("1281663720", "1281663730") for line in write_msr(tmp_path / "b.csv", 50).read_text().split("\n")
+    ]
+    (tmp_path / "b.csv").write_text("\n".join(later))
+    (tmp_path / "c.csv").write_text("")
+    done = call("trace", "split", "b.csv", "a.csv", "c.csv", "--out", "out", "--skip-bad")
+    assert "a.csv: 99 requests, 1 malformed record left out" in done.output
+    assert "c.csv: left out, since it has no request" in done.output
+    assert "read 2 traces as msr: 149 requests" in done.output
+    assert "wrote out: 1 volume" in done.output
+    before = (tmp_path / "out" / MANIFEST).stat()
+    call("trace", "split", "b.csv", "a.csv", "c.csv", "--out", "out", "--skip-bad")
+    assert (tmp_path / "out" / MANIFEST).stat() == before
+    refused = call("trace", "split", "a.csv", "--out", "out", "--skip-bad", exits=2)
+    assert "of other traces" in refused.output
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    assert "no unfinished split" in call("trace", "split", "a.csv", "--out", "full", exits=2).output
+
+
+def test_mixed_formats_are_refused(call: Call, msr: Path, trace: Path) -> None:
+    refused = call("trace", "split", msr, trace, "--out", "out", exits=2)
+    assert "small.csv is read as msr" in refused.output
+    assert "as csv" in refused.output
+
+
+def test_times_that_go_back_are_refused_or_sorted_as_asked(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}9,write,0,4096,0,a\n5,write,4096,4096,0,b\n7,write,0,4096,0,a\n")
+    refused = call("trace", "split", "a.csv", "--out", "out", exits=2)
+    assert "line 4: time goes back" in refused.output
+    sorted_ = call("trace", "split", "a.csv", "--out", "sorted", "--time-backwards", "sort:8")
+    assert "put in order" in sorted_.output
+
+
+def test_names_with_slashes_and_unicode_are_volumes(call: Call, tmp_path: Path) -> None:
+    names = ["/dev/sda", "Größe 1", "../x", "a*b", "日本"]
+    rows = [f"{number},write,{4096 * number},4096,0,{name}\n" for number, name in enumerate(names * 3)]
+    (tmp_path / "a.csv").write_text(HEADER + "".join(rows))
+    call("trace", "split", "a.csv", "--out", "out")
+    assert [volume["name"] for volume in manifest(tmp_path / "out")["volumes"]] == names
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {MANIFEST, "volumes"}
+    scanned = pl.scan_parquet(tmp_path / "out" / "volumes", hive_partitioning=True).select("volume").collect()
+    assert set(scanned["volume"]) == set(names)
+    done = fk.fleet(tmp_path / "out", "page")
+    assert [row["volume"] for row in done.rows if row["state"] == "done"] == names
+
+
+def test_a_killed_split_goes_on_and_writes_the_same(tmp_path: Path) -> None:
+    source = tmp_path / "all.csv"
+    with source.open("w") as file:
+        file.writelines(lines(50, 400_000))
+    split([source], tmp_path / "whole", {}, kept_bytes=300_000, part_requests=3_000)
+    out, text = tmp_path / "out", f"{SPLIT}, kept_bytes=300_000, part_requests=3_000)"
+    seen = []
+    for waits_for in (".split/00001", ".split/00004", "volumes/volume=v7"):
+        process = subprocess.Popen([sys.executable, "-c", text, source, out])
+        wait(lambda path=out / waits_for: path.exists(), process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        seen.append({path.name: path.stat().st_mtime_ns for path in (out / ".split").glob("0*")})
+    assert seen[0].items() <= seen[1].items() <= seen[2].items()
+    done = {str(path): path.stat().st_mtime_ns for path in (out / "volumes").iterdir()}
+    split([source], out, {}, kept_bytes=300_000, part_requests=3_000)
+    assert {str(path): path.stat().st_mtime_ns for path in (out / "volumes").iterdir()}.items() >= done.items()
+    assert files(out) == files(tmp_path / "whole")
+    assert manifest(out)["volumes"] == manifest(tmp_path / "whole")["volumes"]
+
+
+def wait(is_there: Any, process: subprocess.Popen[Any]) -> None:  # noqa: ANN401 - asked again and again
+    """Wait until something is there, while the process runs."""
+    until = time.monotonic() + 120
+    while not is_there():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_an_unfinished_split_goes_on_with_the_same_traces_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    msr = write_msr(tmp_path / "a.csv", 10)
+
+    def failing(*_: object) -> str:
+        raise UserError("cannot be written: No space left on device (os error 28)")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ftlkit._native.trace_split", failing)
+        with pytest.raises(UserError, match="free some space, and repeat"):
+            split([msr], tmp_path / "out", {})
+    with pytest.raises(UserError, match="not finished"):
+        fk.fleet(tmp_path / "out")
+    write_msr(msr, 11)
+    with pytest.raises(UserError, match="unfinished split of other traces"):
+        split([msr], tmp_path / "out", {})
+
+
+def test_the_memory_of_a_split_does_not_grow_with_the_trace(tmp_path: Path) -> None:
+    text = (
+        f"{SPLIT}, kept_bytes=1_000_000); import resource; "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    peaks = []
+    for requests in (100_000, 800_000):
+        source = tmp_path / f"{requests}.csv"
+        with source.open("w") as file:
+            file.writelines(lines(50, requests))
+        command = [sys.executable, "-c", text, str(source), str(tmp_path / f"out-{requests}")]
+        peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    # 700,000 more requests would take 28 MB as records, and 5 MB packed.
+    assert peaks[1] - peaks[0] < 4_000_000, peaks
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place], check=False, capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_full_disk_ends_a_split_that_goes_on_with_more_space(small_disk: Path, tmp_path: Path) -> None:
+    source = tmp_path / "all.csv"
+    with source.open("w") as file:
+        file.writelines(lines(50, 200_000))
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(700_000))
+    with pytest.raises(UserError, match=r"No space left.*free some space"):
+        split([source], small_disk / "out", {}, kept_bytes=300_000)
+    runs = list((small_disk / "out" / ".split").glob("0*"))
+    assert runs
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=32m", small_disk], check=True)
+    split([source], small_disk / "out", {}, kept_bytes=300_000)
+    split([source], tmp_path / "whole", {}, kept_bytes=300_000)
+    assert files(small_disk / "out") == files(tmp_path / "whole")
+
+
+def test_each_volume_of_a_fleet_equals_a_comparison_of_it_alone(folder: Path) -> None:
+    done = fk.fleet(folder, "page,dftl", vary="dftl.cmt=4KiB,16KiB")
+    assert (len(done.rows), done.failed) == (3 * VOLUMES, [])
+    found = {(row["volume"], row["stack"]): row["event_hash"] for row in done.rows}
+    for volume in manifest(folder)["volumes"]:
+        alone = fk.compare(volume_trace(folder, volume), "page,dftl:cmt=4KiB,dftl:cmt=16KiB", clock="auto")
+        hashes = [run["event_hash"] for run in alone.document["runs"]]
+        stacks = ["page", "dftl, dftl.cmt 4KiB", "dftl, dftl.cmt 16KiB"]
+        assert [found[volume["name"], stack] for stack in stacks] == hashes, volume["name"]
+
+
+def test_large_volumes_go_first_without_a_clock_unless_time_is_asked(folder: Path) -> None:
+    done = fk.fleet(folder, "page")
+    assert [row["requests"] for row in done.rows] == sorted((row["requests"] for row in done.rows), reverse=True)
+    assert all(row["response_p99_ns"] is None for row in done.rows)
+    timed = fk.fleet(folder, "page", goal="p99", requests=200)
+    assert all(row["response_p99_ns"] > 0 for row in timed.rows)
+
+
+def test_a_fleet_is_reused_and_a_killed_one_resumed(call: Call, start: Start, folder: Path, tmp_path: Path) -> None:
+    points = tmp_path / "store" / "points"
+    process = start("fleet", folder, "--ftl", "page,dftl", "--store", "store")
+    wait(lambda: len(list(points.glob("*.parquet"))) > 4, process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = {path.name: path.stat().st_mtime_ns for path in points.glob("*.parquet")}
+    done = call("fleet", folder, "--ftl", "page,dftl", "--store", "store", "--csv", "volumes.csv")
+    assert f"40 points: {len(kept)} were in store" in done.output
+    assert {path.name: path.stat().st_mtime_ns for path in points.glob("*.parquet")}.items() >= kept.items()
+    table = pl.read_csv(tmp_path / "volumes.csv")
+    assert (table.height, set(table["best"])) == (VOLUMES, {"dftl"}), "equal, with less RAM"
+    volume = manifest(folder)["volumes"][0]
+    fk.sweep(volume_trace(folder, volume), "page", store=tmp_path / "store", clock="auto")
+    assert len(list(points.glob("*.parquet"))) == 40, "a sweep of the volume has the same key"
+
+
+def test_volumes_that_fail_or_cannot_be_ranked_are_results(call: Call, tmp_path: Path) -> None:
+    many = [f"{number},write,{4096 * (number % 50)},4096,0,good\n" for number in range(500)]
+    odd = ["600,write,0,4096,0,one\n", "601,read,0,4096,0,reads\n", "602,write,4611686018427387904,4096,0,far\n"]
+    zeros = ["603,write,0,1,0,zero\n"] * 3
+    (tmp_path / "a.csv").write_text(HEADER + "".join([*many, *odd, *zeros]))
+    call("trace", "split", "a.csv", "--out", "out")
+    done = call("fleet", "out", "--ftl", "page", "--report", "fleet.html")
+    assert "page failed (refused) on volume far" in done.output
+    assert "2 volumes (reads, far) cannot be ranked" in done.output
+    page = (tmp_path / "fleet.html").read_text(encoding="utf-8")
+    assert "cannot be ranked" in page
+    assert "Quantiles over volumes" in page
+    rows = fk.fleet(tmp_path / "out", "page").rows
+    assert {row["volume"]: row["state"] for row in rows} == {
+        "good": "done",
+        "zero": "done",
+        "one": "done",
+        "reads": "done",
+        "far": "refused",
+    }
+
+
+def test_a_volume_that_changed_after_the_split_is_refused(tmp_path: Path) -> None:
+    fk.trace_split(write_msr(tmp_path / "a.csv", 50), tmp_path / "out")
+    made = manifest(tmp_path / "out")
+    fk.trace_convert(write_msr(tmp_path / "b.csv", 60), volume_trace(tmp_path / "out", made["volumes"][0]))
+    with pytest.raises(UserError, match="volume host_0 have changed"):
+        fk.fleet(tmp_path / "out", "page")
+    (tmp_path / "out" / MANIFEST).write_text(json.dumps(made | {"ftlkit_fleet": 9}))
+    with pytest.raises(UserError, match="another ftlkit"):
+        fk.fleet(tmp_path / "out", "page")
+    with pytest.raises(UserError, match="is no fleet"):
+        fk.fleet(tmp_path, "page")
+
+
+def answers(costs: dict[str, Sequence[float | None]], goal: str = "wa", **ram: int) -> Answers:
+    """Answers over made-up costs of stacks on volumes `0`, `1`, and so on."""
+    count = len(next(iter(costs.values())))
+    fleet = [Volume(str(number), {}, 10, 1.0, 4096) for number in range(count)]
+    blank: Json = dict.fromkeys([*FIGURES, EVEN_LIFE, "error"]) | {"key": "", "state": "done", "cautions": []}
+    rows = [
+        blank | {"volume": str(number), "stack": stack, "ram_bytes": ram.get(stack, 1), GOALS[goal].metric: cost}
+        for stack, mine in costs.items()
+        for number, cost in enumerate(mine)
+    ]
+    return Answers(fleet, Points(rows, len(rows), 0), GOALS[goal])
+
+
+def test_the_one_stack_has_the_least_mean_tail_or_worst_with_its_regret() -> None:
+    steady, peaky, poor = [2.0] * 100, [1.0] * 94 + [9.0] * 6, [3.0] * 100
+    found = answers({"steady": steady, "peaky": peaky, "poor": poor})
+    mean, tail, worst = found.choices
+    assert mean.stack == "peaky"
+    assert [mean.value, mean.own] == pytest.approx([1.48, 1.06])
+    assert mean.regret == pytest.approx(1.48 / 1.06 - 1)
+    assert (mean.median, mean.worst, mean.worst_volume) == (0.0, 3.5, "94")
+    assert mean.high == np.quantile([0.0] * 94 + [3.5] * 6, 0.95)
+    assert (tail.stack, tail.value, worst.stack, worst.value, worst.own) == ("steady", 2.0, "steady", 2.0, 2.0)
+    assert found.best == {str(number): "peaky" if number < 94 else "steady" for number in range(100)}
+    table = found.table()
+    assert table["regret"].to_list() == [0.0] * 94 + [3.5] * 6
+    quantiles = {stack: values for metric, stack, _, values in found.quantiles() if metric.heading == "write amp."}
+    assert quantiles["peaky"][2:] == [1.0, 1.0, np.quantile(peaky, 0.95), 9.0]
+
+
+def test_a_life_is_the_better_the_longer_and_ties_go_to_less_ram() -> None:
+    lives = answers({"short": [10.0, 10.0], "long": [40.0, 8.0]}, "life")
+    assert [choice.stack for choice in lives.choices] == ["long", "short", "short"]
+    assert lives.choices[0].value == pytest.approx(2 / (1 / 40 + 1 / 8))
+    assert lives.choices[2].value == pytest.approx(10.0)
+    tied = answers({"big": [1.0, 1.0], "small": [1.0005, 1.0]}, big=1000, small=10)
+    assert set(tied.best.values()) == {"small"}
+    assert tied.choices[0].stack == "small"
+
+
+def test_a_stack_that_misses_a_volume_is_not_the_one() -> None:
+    found = answers({"best": [1.0, None, 1.0], "all": [2.0, 2.0, None]})
+    assert found.choices == []
+    assert "No stack is ranked on all 3 volumes; best is on 2" in found.sentences[0]
+    found = answers({"best": [1.0, None, None], "all": [2.0, 2.0, None]})
+    assert [choice.stack for choice in found.choices] == ["all"] * 3
+    assert found.cautions == ["volume 2 cannot be ranked: worn out or without writes, or failed."]
+
+
+def test_a_drawn_fleet_has_the_published_quantiles_and_ranks() -> None:
+    fleet = generator.drawn(2_000, requests=20_000)
+    scale = 20_000 / 10.5e6
+    specs = [volume.workload["generator"] for volume in fleet]
+    footprints = [volume.footprint_bytes / scale / 2**30 for volume in fleet]
+    requests = [volume.requests / scale / 1e6 for volume in fleet]
+    writes = [spec["write_share"] for spec in specs]
+    sequential = [spec["sequential_share"] for spec in specs]
+    skews = [spec["pattern"]["zipf"]["theta"] for spec in specs]
+    found = [footprints, requests, writes, sequential, skews]
+    figures = [generator.FIGURES[place] for place in (0, 1, 3, 4, 5)]
+    for figure, values in zip(figures, found, strict=True):
+        for share in (0.25, 0.5, 0.75):
+            below = sum(value < figure.at(share) for value in values) / len(values)
+            assert below == pytest.approx(share, abs=0.04), figure.name
+    ranks = np.corrcoef([np.argsort(np.argsort(values)) for values in found])
+    published = np.array(generator.RANKS)[np.ix_((0, 1, 3, 4, 5), (0, 1, 3, 4, 5))]
+    assert np.abs(ranks - published).max() < 0.08
+    assert [volume.requests for volume in fleet] == sorted((volume.requests for volume in fleet), reverse=True)
+    assert generator.drawn(5, seed=3) == generator.drawn(5, seed=3) != generator.drawn(5, seed=4)
+
+
+def test_a_fleet_is_drawn_where_there_is_no_trace(call: Call) -> None:
+    done = call("fleet", "--fleet", 4, "--requests", 300, "--ftl", "page,dftl", "--csv", "a.csv", "--report", "a.html")
+    assert "Of one stack for all 4 volumes" in done.output
+    assert pl.read_csv("a.csv")["volume"].sort().to_list() == ["v0", "v1", "v2", "v3"]
+    assert "8 points: 8 were in" in call("fleet", "--fleet", 4, "--requests", 300, "--ftl", "page,dftl").output
+    assert "not both" in call("fleet", exits=2).output
+    assert "not both" in call("fleet", "out", "--fleet", 3, exits=2).output
+    assert "1 to 10,000" in call("fleet", "--fleet", 0, exits=2).output
