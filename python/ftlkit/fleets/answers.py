@@ -1,8 +1,8 @@
 """What the points of a fleet say: distributions over volumes, and the one stack for all of them.
 
-A *cost* is the figure of a goal, the lower the better (a life counts as its inverse). A stack's cost
-on the fleet is the mean, the 95th percentile or the worst of its costs on the volumes. *Regret* is
-how much more that is than with the best stack for each volume.
+A *cost* is the figure of a goal, the lower the better (a life counts as its inverse). A stack's
+cost on the fleet is the mean, the 95th percentile or the worst of its costs on the volumes.
+*Regret* is how much more that is than with the best stack for each volume.
 """
 
 from __future__ import annotations

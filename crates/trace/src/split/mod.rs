@@ -6,14 +6,14 @@
 //!                        └─ volume c ─┘   (.split/00000)     └─ volumes/volume=b/00001.parquet …
 //! ```
 //!
-//! The pass packs the requests of each volume ([`RecordPacker`](crate::RecordPacker)) and spills all
-//! of them as a *run* ([`run`]) when they take as many bytes as allowed. A run is whole or absent
-//! and says how far the pass was, so the runs are what a killed split goes on from: it skips the
-//! requests that they hold. Then each volume is put together from all runs ([`volume`]), one after
-//! the other; a line of a journal says that it is done.
+//! The pass packs the requests of each volume ([`RecordPacker`]) and spills all of them as a *run*
+//! ([`run`]) when they take as many bytes as allowed. A run is whole or absent and says how far the
+//! pass was, so a killed split goes on from its runs: it skips the requests that they hold. Then
+//! each volume is put together from all runs ([`volume`]), one after the other; a line of a journal
+//! says that it is done.
 //!
-//! Time may go back in a trace from one volume to another, but not within one. Traces go in order of
-//! their first requests, so that a volume of several traces stays sorted.
+//! Time may go back in a trace from one volume to another, but not within one. Traces go in order
+//! of their first requests, so that a volume of several traces stays sorted.
 //! Traces that both have a volume at one time could mean one volume or two: they are refused.
 //!
 //! Limits: beside the packed requests, memory holds some 200 bytes per volume, and in the end the
@@ -85,9 +85,9 @@ pub struct SplitTrace {
     pub read: Conversion,
 }
 
-/// Splits `traces` by volume into `folder`, or goes on with it. `watch` is told a stage, how much of
-/// it is done, and of how much, 0 while that is unknown; when it says no, the split stops and
-/// returns none. What it began is gone on with by the same call.
+/// Splits `traces` by volume into `folder`, or goes on with it. `watch` is told a stage, how much
+/// of it is done, and of how much, 0 while that is unknown; when it says no, the split stops and
+/// returns none. The same call goes on from there.
 pub fn split_while(
     traces: &[PathBuf],
     options: &OpenOptions,
