@@ -89,7 +89,7 @@ fn trace_split(
         kept_bytes: if kept_bytes > 0 { kept_bytes } else { usual.kept_bytes },
         part_requests: if part_requests > 0 { part_requests } else { usual.part_requests },
     };
-    let split = || -> Result<String, Failure> {
+    let split = move || -> Result<String, Failure> {
         let options = parse::<WorkloadText>("the options", options_json)?.open_options();
         json(&trace::split_while(&traces, &options, &folder, limits, watch)?.ok_or_else(overview::stopped)?)
     };

@@ -99,7 +99,9 @@ pub fn split_while(
     std::fs::create_dir_all(&work).map_err(|error| TraceError::write(&work, error))?;
     let inputs = Inputs::of(traces, options)?;
     let Some(runs) = gather(&inputs, &work, limits, &mut watch)? else { return Ok(None) };
-    let Some(volumes) = volume::write_all(folder, &work, &runs, limits, &mut watch)? else { return Ok(None) };
+    let Some(volumes) = volume::write_all(folder, &work, &runs, limits.part_requests, &mut watch)? else {
+        return Ok(None);
+    };
     let finished = runs.into_iter().next_back().map(|run| run.index.finished).unwrap_or_default();
     let paths = inputs.traces.into_iter().map(|input| input.path);
     Ok(Some(Split {

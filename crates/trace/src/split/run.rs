@@ -107,7 +107,7 @@ fn place(folder: &Path, number: usize) -> PathBuf {
 
 fn read_index(mut file: &File) -> io::Result<RunIndex> {
     let mut length = [0; 8];
-    let end = file.seek(SeekFrom::End(-(length.len() as i64)))?;
+    let end = file.seek(SeekFrom::End(-8))?;
     file.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
     let start = end.checked_sub(length).ok_or_else(|| io::Error::other("its index is longer than the file"))?;

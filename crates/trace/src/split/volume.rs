@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::SplitLimits;
 use super::run::{Run, Segment};
 use crate::error::TraceError;
 use crate::record::Record;
@@ -46,13 +45,13 @@ struct Done {
     name: String,
 }
 
-/// Writes the volumes that the journal has not, and says how many there are; none if it was told to
-/// stop.
+/// Writes the volumes that the journal has not, in files of at most `part_requests`, and says how
+/// many there are; none if it was told to stop.
 pub(super) fn write_all(
     folder: &Path,
     work: &Path,
     runs: &[Run],
-    limits: SplitLimits,
+    part_requests: u64,
     watch: &mut impl FnMut(&'static str, u64, u64) -> bool,
 ) -> Result<Option<u64>, TraceError> {
     let journal = work.join(JOURNAL);
@@ -71,7 +70,7 @@ pub(super) fn write_all(
             continue;
         }
         let draft = Building::new(work.join("volume"))?;
-        let Some(facts) = draft.fill(name, &segments, limits, || watch("volumes", number, total))? else {
+        let Some(facts) = draft.fill(name, &segments, part_requests, || watch("volumes", number, total))? else {
             return Ok(None);
         };
         draft.finish(&folder.join(&place))?;
@@ -156,7 +155,7 @@ impl Building {
         &self,
         name: &str,
         segments: &[(&Run, &Segment)],
-        limits: SplitLimits,
+        part_requests: u64,
         mut go_on: impl FnMut() -> bool,
     ) -> Result<Option<VolumeFacts>, TraceError> {
         let mut tally = Tally::default();
@@ -171,7 +170,7 @@ impl Building {
                 told += 1;
                 requests += 1;
                 tally.observe(&record);
-                parts.write(&record, limits.part_requests)?;
+                parts.write(&record, part_requests)?;
                 times = Some((times.map_or(record.time_ns, |(first, _)| first), record.time_ns));
             }
             debug_assert_eq!(requests, segment.requests, "a run has the requests that its index says");
