@@ -19,6 +19,7 @@ import ftlkit as fk
 from conftest import Call, Start, write_msr
 from ftlkit._native import UserError
 from ftlkit._util import Json
+from ftlkit.api.fleet import Fleet, planned
 from ftlkit.fleets import generator
 from ftlkit.fleets.answers import Answers
 from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
@@ -344,6 +345,16 @@ def test_a_life_is_the_better_the_longer_and_ties_go_to_less_ram() -> None:
     tied = answers({"big": [1.0, 1.0], "small": [1.0005, 1.0]}, big=1000, small=10)
     assert set(tied.best.values()) == {"small"}
     assert tied.choices[0].stack == "small"
+
+
+@pytest.mark.parametrize(("goal", "head"), [("life", "life"), ("p99-read", "read p99"), ("wa", "write amp.")])
+@pytest.mark.usefixtures("no_pictures")
+def test_every_figure_has_a_heading_in_the_report(goal: str, head: str, tmp_path: Path) -> None:
+    plan = planned(generator.drawn(2), "page", None, {}, [], goal)
+    Fleet(plan, answers({"page": [2e9, 4e9]}, goal), "Drawn volumes").report(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert f"{head[0].upper()}{head[1:]}</" in page
+    assert f">{head}</" in page.replace('<span class="unbroken">', "").replace("<wbr>", "").replace("</span>", "")
 
 
 def test_a_stack_that_misses_a_volume_is_not_the_one() -> None:

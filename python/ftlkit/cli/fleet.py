@@ -18,7 +18,7 @@ from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
-from ftlkit.fleets.answers import SHARES, Answers, share
+from ftlkit.fleets.answers import SHARES, Answers, heading, share
 from ftlkit.results.store import DEFAULT, files
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.goals import GOALS, TIMELESS
@@ -99,7 +99,7 @@ def _show(answers: Answers, console: Console) -> None:
         headings = ["fleet", "own best", "regret", "median volume", "95 % volume", "most"]
         console.print(AdaptiveTable(("", "one stack"), headings, rows).fitted(console))
     quantiles = [
-        Row(metric.short or metric.heading, stack, [f"{count:,}", *map(metric.text, values)])
+        Row(metric.short or heading(metric), stack, [f"{count:,}", *map(metric.text, values)])
         for metric, stack, count, values in answers.quantiles()
     ]
     console.print(AdaptiveTable(("figure", "stack"), ["volumes", *SHARES], quantiles).fitted(console))

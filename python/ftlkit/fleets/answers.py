@@ -248,6 +248,11 @@ def _least(costs: Numbers, ram: Numbers) -> int:
     return int(np.argmin(np.where(level, ram, np.inf)))
 
 
+def heading(metric: Metric) -> str:
+    """What a figure is called in tables: a life and times of reads and writes have no heading."""
+    return metric.heading or metric.name.removesuffix("_bytes").removesuffix("_ns").replace("_", " ")
+
+
 def share(value: float) -> str:
     """A regret as people read it."""
     return f"{value:.1%}".replace("%", " %")

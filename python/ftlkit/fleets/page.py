@@ -11,12 +11,11 @@ import polars as pl
 from ftlkit._native import __version__
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
-from ftlkit.fleets.answers import SHARES, Answers, share
+from ftlkit.fleets.answers import SHARES, Answers, heading, share
 from ftlkit.report.drawing import LOG_FROM, log_axis, numbered, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
 from ftlkit.report.palette import styles
-from ftlkit.results.columns import COLUMNS
 from ftlkit.study import toml
 from ftlkit.sweeps.charts import Panel
 
@@ -88,7 +87,7 @@ def choice_rows(answers: Answers) -> list[list[str]]:
 def quantile_rows(answers: Answers) -> list[list[str]]:
     """The distributions over volumes."""
     return [
-        [metric.heading, stack, f"{count:,}", *map(metric.text, values)]
+        [heading(metric), stack, f"{count:,}", *map(metric.text, values)]
         for metric, stack, count, values in answers.quantiles()
     ]
 
@@ -130,7 +129,8 @@ def _panel(answers: Answers, metric: Metric) -> Panel | None:
     name = f"fleet-{metric.name}"
     spec = page_spec(sized(_lines(pl.DataFrame(rows), metric, lines)))
     note = f"Share of volumes with at most so much: {metric.meaning.split(';')[0]}."
-    title = f"{metric.heading[0].upper()}{metric.heading[1:]}"
+    head = heading(metric)
+    title = f"{head[0].upper()}{head[1:]}"
     return Panel(name, title, note, lines, spec, still(name, spec))
 
 
@@ -147,7 +147,7 @@ def _lines(frame: pl.DataFrame, metric: Metric, lines: dict[str, Any]) -> alt.Ch
         numbered(frame)
         .mark_line(strokeWidth=2, interpolate="step-after")
         .encode(
-            x=alt.X("x:Q", title=COLUMNS[metric.name].heading, **scaled),
+            x=alt.X("x:Q", title=heading(metric), **scaled),
             y=alt.Y("share:Q", title="share of volumes", axis=alt.Axis(format=".0%", tickCount=5)),
             color=alt.Color("label:N", legend=None, scale=colours),
             strokeDash=alt.StrokeDash("label:N", legend=None, scale=dashes),
