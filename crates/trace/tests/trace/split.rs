@@ -14,7 +14,8 @@ const SMALL: SplitLimits = SplitLimits { kept_bytes: 100_000, part_requests: 5_0
 fn lines(requests: std::ops::Range<u64>) -> String {
     let volume = |n: u64| if n.is_multiple_of(2) { 0 } else { n % 7 };
     let ops = ["read", "write", "write", "trim"];
-    requests.map(|n| format!("{n},{},{},4096,0,v{}\n", ops[n as usize % 4], n * 37 % 999 * 4096, volume(n))).collect()
+    let line = |n: u64| format!("{n},{},{},4096,0,v{}\n", ops[n as usize % 4], n * 37 % 999 * 4096, volume(n));
+    requests.map(line).collect::<Vec<_>>().concat()
 }
 
 fn folder(files: &[(&str, String)]) -> (TempDir, Vec<PathBuf>) {
