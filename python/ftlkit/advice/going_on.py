@@ -45,7 +45,7 @@ SHARE = 0.1
 _TIMES = (2, 5, 10, 20, 50, 100, 200, 500)
 """How many times as many requests it has, coarsely, so that the store has it when asked again."""
 _USUAL = 20
-"""The most of these before it is known that so many have not settled."""
+"""The most of these before it is known how many have not settled."""
 _OWN = 0
 """Stands for the device's own mapping unit."""
 _SAFE = 0.8

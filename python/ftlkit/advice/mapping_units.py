@@ -145,7 +145,7 @@ class UnitSearch:
 
     @contextmanager
     def _in_time(self, result: SearchResult) -> Iterator[None]:
-        """Keeps what is known when the time is over, or after Ctrl-C."""
+        """Keeps all results when the time is over, or after Ctrl-C."""
         try:
             yield
         except TimeIsUp:

@@ -108,7 +108,7 @@ def answered(
 
 
 def _unknown(sentences: list[str], result: SearchResult) -> list[str]:
-    """What is told of a life that is not known; little where the last run has a forecast."""
+    """Sentences about an unknown life; few where the last run has a forecast."""
     known = "The stack was chosen by write amplification, since the searched part has no forecast of a life."
     return [known] if sentences and going_on.is_forecast(result) else sentences
 

@@ -285,7 +285,7 @@ def _sizes(sizes: Iterable[int]) -> str:
 
 
 def _longer(query: Query, result: SearchResult, mine: Measured, sizes: Sequence[int], runs: Iterable[Measured]) -> str:
-    """About how many requests settle runs, with the command where there are so many."""
+    """About how many requests settle runs, with the command where the workload has that many."""
     outcomes = [Outcome(json.loads(run.rows[0]["document"])) for run in runs]
     requests = max(drift.enough(outcome, outcome.document["runs"][0], is_forecast=False) for outcome in outcomes)
     least = f"at least {units.count(requests)} requests are needed"

@@ -20,7 +20,7 @@ from ftlkit.report.look_alike import preset_toml, verdict
 app = typer.Typer(cls=Group, help="Look into traces, convert, split and generate them.", no_args_is_help=True)
 
 LEFT_OUT = ("skipped", "unmet", "clamped", "sorted", "left_out", "unmatched")
-"""What is said of a trace where it is not nothing."""
+"""Remarks about a trace, if there are any."""
 
 DEVICES_SHOWN = 12
 """Rows of the table of devices; a trace may have thousands, and --json holds them all."""

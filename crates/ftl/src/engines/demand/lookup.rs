@@ -88,7 +88,7 @@ impl<S: DemandScheme> DemandPaged<S> {
         self.make_way(flash, page, S::Cache::must_write)
     }
 
-    /// Has room in the cache for what is used, after this page has been written.
+    /// Has room in the cache for its contents, after this page has been written.
     #[cold]
     fn relieve<D: Device>(&mut self, flash: &mut FlashPort<D>, page: u32) -> Result<(), FtlError> {
         self.make_way(flash, Some(page), S::Cache::overflow)

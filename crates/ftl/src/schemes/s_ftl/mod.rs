@@ -74,8 +74,8 @@
 //!   the device is read-only.
 //!
 //! ## Costs
-//! A miss costs a mapping read; a page that leaves with many newer entries a write, and the buffer
-//! when it is full a read and a write for all entries of one page.
+//! A miss costs a mapping read, and each page that leaves with many newer entries costs one write.
+//! A full buffer costs a read and a write for all entries of one page.
 //!
 //! Measured on 600 MiB of 4 KiB pages on one die with 17 % spare, blocks of 256 pages: filled in
 //! order, then 400,000 requests of a page, half of them writes, or reads alone. 64 KiB of RAM, an

@@ -72,8 +72,8 @@ impl PackedPages {
         NODE_BYTES + PPN_BYTES * u64::from(entries_per_page)
     }
 
-    /// Empty, for this many logical pages that nothing maps yet, with room for a translation page of
-    /// this many entries, a multiple of 64.
+    /// Empty, for this many logical pages that nothing maps yet, with room for a translation page
+    /// of this many entries, a multiple of 64.
     pub fn new(sizes: Sizes, logical_pages: u32, entries_per_page: u32) -> Self {
         debug_assert!(sizes.pages >= Self::least_bytes(entries_per_page), "{} B hold no page", sizes.pages);
         let pages = logical_pages.div_ceil(entries_per_page) as usize;
