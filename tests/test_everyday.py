@@ -181,7 +181,7 @@ def test_a_verified_run_says_what_was_checked(call: Call) -> None:
 
 def test_an_option_of_other_commands_is_told_with_them(call: Call) -> None:
     told = call("compare", "zipf", "--goal", "life", exits=2).stderr
-    assert "No such option: --goal here. Commands that have it: sweep, advise\n" in told
+    assert "No such option: --goal here. Commands that have it: sweep, fleet, advise\n" in told
 
 
 def test_no_percent_is_guessed_of_a_percentage(call: Call) -> None:

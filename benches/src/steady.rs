@@ -54,7 +54,6 @@ const CHANNELS: u32 = 8;
 const DIES: u32 = 32;
 
 const CLOSED: &str = "[host]\nloop = \"closed\"\nqueue_depth = 32";
-const PACED: &str = "name = \"page\"\ngc = \"paced\"";
 const UNIFORM: &str = "\"uniform\"";
 /// With a request each microsecond, more than the device serves.
 const UNIFORM_SOON: &str = "\"uniform\", arrivals = { poisson = { mean_gap = \"1us\" } }";
@@ -64,7 +63,13 @@ const ZIPF: &str = "{ zipf = { theta = 0.99 } }";
 pub const CASES: &[Case] = &[
     page_mapped("page, 32 GiB, uniform", "name = \"page\"", "name = \"page\"", UNIFORM, 6_000_000),
     page_mapped("page, 32 GiB, zipf 0.99", "name = \"page\"", "name = \"page\"", ZIPF, 6_000_000),
-    page_mapped("page, 32 GiB, zipf 0.99, paced", PACED, PACED, ZIPF, 6_000_000),
+    page_mapped(
+        "page, 32 GiB, zipf 0.99, paced",
+        "name = \"page\"\ngc = \"paced\"",
+        "name = \"page\"\ngc = \"paced\"",
+        ZIPF,
+        6_000_000,
+    ),
     page_mapped(
         "dftl, 32 GiB, 10 % CMT, zipf 0.99",
         "name = \"dftl\"\ncmt = \"5898KiB\"",

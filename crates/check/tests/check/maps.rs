@@ -18,12 +18,12 @@ const STACKS: [&str; 13] = [
     "leaftl:ram=2KiB:error_bound=16:gc_threshold=3",
     "leaftl:ram=2KiB:error_bound=4:checkpoint=summaries",
     "leaftl:ram=2KiB:error_bound=4+static:threshold=2",
-    "s-ftl:cmt=580",
-    "s-ftl:cmt=540:dirty_buffer=0",
+    "s-ftl:cmt=1KiB:dirty_buffer=0.49",
+    "s-ftl:cmt=1KiB:dirty_buffer=0",
     "s-ftl:cmt=1KiB:dirty_buffer=0.4:sparse_entries=3",
     "s-ftl:cmt=1KiB:placement=striped:write_misses=background:gc_threshold=3",
-    "s-ftl:cmt=700:dirty_buffer=0.2:checkpoint=summaries",
-    "s-ftl:cmt=700:mapping_bytes=8+static:threshold=2",
+    "s-ftl:cmt=1100:dirty_buffer=0.5:checkpoint=summaries",
+    "s-ftl:cmt=1KiB:dirty_buffer=0.4:mapping_bytes=8+static:threshold=2",
 ];
 
 #[test]

@@ -76,6 +76,8 @@ fn random_requests_read_back_and_keep_every_invariant() {
 fn ram_without_room_for_a_page_is_refused() {
     let chip: NumberChip = FLASH.chip();
     let layout = Layout::of(&chip, LOGICAL_PAGES, 1);
-    let refused = registry::create(&Stack::with("s-ftl", [("cmt", "570")]), &layout).err().expect("small");
+    let refused = registry::create(&Stack::with("s-ftl", [("cmt", "1KiB"), ("dirty_buffer", "0.5")]), &layout)
+        .err()
+        .expect("small");
     assert!(refused.0.contains("do not hold one translation page of 520 bytes; give more"), "{}", refused.0);
 }

@@ -113,6 +113,8 @@ use crate::schemes::s_ftl::packed_pages::{PackedPages, Sizes};
 const SOURCE: &str = "Jiang 2011";
 
 const CMT: Parameter = Parameter {
+    // Two pages of 512 bytes: a slice of a drive has two of its own, for one unpacked page.
+    kind: Kind::Bytes { min: 1024, max: 1 << 40, scales: true },
     meaning: "RAM of the cached translation pages, packed, and of the dirty buffer.",
     source: SOURCE,
     ..mapping_cache::CMT

@@ -86,7 +86,7 @@ fn stack(draw: &mut Draw) -> Stack {
     let misses = draw.one_of(&["wait", "background"]);
     let copies = draw.one_of(&["first_done", "idle_channel"]);
     let placement = draw.one_of(&["striped", "single"]);
-    let text = match draw.below(11) {
+    let text = match draw.below(10) {
         0 => format!("page:gc_idle={idle}"),
         1 => format!("dftl:cmt={cmt}:gc_idle={idle}:ram_read_delay={delay}:write_misses={misses}"),
         2 => format!("cdftl:cmt={cmt}:ctp=1KiB:write_misses={misses}"),
@@ -98,10 +98,10 @@ fn stack(draw: &mut Draw) -> Stack {
             draw.one_of(&["static", "dynamic"])
         ),
         5 => format!("bdb:cmt={cmt}:register_read_delay={delay}:register_write_delay={delay}"),
-        6 => format!("tpftl:cmt={cmt}:write_misses={misses}"),
-        7 => format!("s-ftl:cmt={}:placement={placement}:write_misses={misses}", draw.one_of(&["1KiB", "2KiB"])),
-        8 => format!("leaftl:ram=16KiB:run_pages=4:error_bound={}:access_delay={delay}", draw.between(0, 4)),
-        9 => format!("fast:log_space={}%", draw.between(5, 15)),
+        6 if draw.percent(50) => format!("tpftl:cmt={cmt}:write_misses={misses}"),
+        6 => format!("s-ftl:cmt={}:placement={placement}:write_misses={misses}", draw.one_of(&["1KiB", "2KiB"])),
+        7 => format!("leaftl:ram=16KiB:run_pages=4:error_bound={}:access_delay={delay}", draw.between(0, 4)),
+        8 => format!("fast:log_space={}%", draw.between(5, 15)),
         _ => format!("dftl:cmt={cmt}:placement={placement}:gc_idle={idle}"),
     };
     text.parse().expect("a stack")
