@@ -164,7 +164,9 @@ def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None
     advice = answer_of(query, result)
     assert advice.advised.stack == "dftl+static"
     assert "life 0.305 kB (0.302 kB to 0.308 kB)" in typed(advice.sentences[0])
-    assert "The longest lives with other wear policies or none: dftl (0.229 kB" in typed(" ".join(advice.sentences))
+    assert "Its lives under other wear policies or none, longest first: dftl (0.229 kB" in typed(
+        " ".join(advice.sentences)
+    )
     assert "--ftl dftl+static,page" in advice.command
     assert f"--requests {result.last_run.requests} " in advice.command
 

@@ -818,4 +818,6 @@ def test_of_lives_whose_forecasts_overlap_the_one_with_fewer_parts_is_advised(wh
     result.asked_for = [stack, *result.asked_for]
     advice = answer_of(query, result)
     assert advice.advised.stack == plain
-    assert said(advice, f"{stack} won the search and ties with it on the held-out part: life 1.03 TB")
+    assert said(
+        advice, f"{stack} won the search and has a forecast that overlaps with it on the held-out part: life 1.03 TB"
+    )

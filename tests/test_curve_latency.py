@@ -256,6 +256,15 @@ def test_layers_that_are_level_are_not_ranked() -> None:
     assert not {"fastest", "lowest"} & {*together.split()}
 
 
+def test_percentiles_that_lead_both_ways_are_all_told() -> None:
+    page, dftl = point("page", 100, 100_000), point("dftl", 100, 200_000)
+    page.estimates.update({"read_p99_ns": Estimate(400_000, None, 1), "read_p99_9_ns": Estimate(700_000, None, 1)})
+    dftl.estimates.update({"read_p99_ns": Estimate(560_000, None, 1), "read_p99_9_ns": Estimate(590_000, None, 1)})
+    _, together, *_ = knees.over_load([page, dftl])
+    for told in ("page has the lowest 99th percentile of reads (400", "dftl has the lowest 99.9th percentile of reads"):
+        assert told in together.replace("\N{NO-BREAK SPACE}", " ")
+
+
 @pytest.mark.parametrize("mean", [99_000, 100_000, 200_000])
 def test_lower_tails_than_those_of_the_fastest_are_told(mean: float) -> None:
     page, dftl = point("page", 100, 100_000), point("dftl", 100, mean)

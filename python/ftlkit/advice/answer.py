@@ -429,6 +429,8 @@ def _ties(metric: str, other: Measured, best: Measured, also: str = "") -> list[
     told = phrasing.against(metric, other, best, best.stack)
     ram = units.size(other.mean("ram_bytes"))
     text = f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM{told and f', {told}'}"
+    if metric == "life_bytes":
+        return [f"{other.stack}{also} has a forecast that overlaps with it on the held-out part: {text}."]
     return [f"{other.stack}{also} ties with it on the held-out part: {text}."]
 
 

@@ -257,5 +257,5 @@ def told(query: Query, last: LastRun, best: Measured) -> list[str]:
     )
     if lives and query.levels_wear:
         named = " and ".join(f"{run.stack} ({phrasing.text('life_bytes', run)})" for run in lives[:_NAMED])
-        sentences.append(f"The longest lives with other wear policies or none: {named}.")
+        sentences.append(f"Its lives under other wear policies or none, longest first: {named}.")
     return sentences

@@ -12,6 +12,7 @@ from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
 from ftlkit.curves.service import LOAD, NEAR, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
 from ftlkit.report.facts import sliced
+from ftlkit.report.rules import listed
 from ftlkit.results.columns import COLUMNS
 from ftlkit.study.device_size import preset
 from ftlkit.sweeps.charts import band
@@ -243,10 +244,12 @@ def _load_notes(study: Json, points: list[Point], capacity: Capacity | None) -> 
         notes.append(f"In a closed loop with {PROBE_DEPTH} outstanding, requests served a second: {served}.")
         devices = study.get("sweep", {}).get("devices", [study.get("device", {})])
         suspends = any((preset(str(one.get("preset", ""))) | one).get("suspend", "off") != "off" for one in devices)
-        if suspends and any(point.is_overloaded and point.over < capacity.served.get(point.ftl, 0) for point in points):
+        overloaded = [point for point in points if point.is_overloaded]
+        below = dict.fromkeys(each.ftl for each in overloaded if each.over < capacity.served.get(each.ftl, 0))
+        if suspends and below:
             notes.append(
-                "Arrivals sustain less than that where programs stop for reads: "
-                "those of a closed loop come together, so each stop serves more of them."
+                f"Arrivals sustain less than that under {listed(list(below))}, where programs stop for "
+                "reads: those of a closed loop come together, so each stop serves more of them."
             )
     return notes
 

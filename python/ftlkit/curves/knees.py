@@ -158,14 +158,18 @@ def _known(points: Sequence[Point]) -> list[tuple[str, str]]:
 
 
 def _lower_tails(points: Sequence[Point], led: Sequence[Point]) -> list[str]:
-    """Who has lower percentiles than the leaders by the mean, a sentence each."""
+    """Who has the lowest percentiles, a sentence each; none if only the leader by the mean."""
     lower: dict[str, list[str]] = {}
     for metric, name in _known(points):
         times = {point.ftl: point.estimates[metric].mean for point in points}
-        best, most = min(times, key=times.__getitem__), max(times[point.ftl] for point in led)
-        if most >= CLOSE * times[best]:
-            told = f"{name} ({units.duration(times[best])} against {units.duration(most)})"
+        best = min(times, key=times.__getitem__)
+        leaders = [times[point.ftl] for point in led if point.ftl != best]
+        other = max(leaders) if leaders else min(time for ftl, time in times.items() if ftl != best)
+        if other >= CLOSE * times[best]:
+            told = f"{name} ({units.duration(times[best])} against {units.duration(other)})"
             lower.setdefault(best, []).append(told)
+    if len(led) == 1 and {*lower} <= {led[0].ftl}:
+        return []
     return [f" {ftl} has the lowest {listed(told)}." for ftl, told in lower.items()]
 
 
