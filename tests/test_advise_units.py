@@ -103,7 +103,7 @@ def test_on_all_dies_the_best_unit_is_within_five_percent_of_a_grid(device: str,
 def test_each_unit_is_told_with_the_figures_of_its_runs(qlc: Answer) -> None:
     told = [typed(sentence) for sentence in qlc.sentences]
     mine = qlc.advised.measured
-    (own,) = [sentence for sentence in told if sentence.startswith("The device maps 16 KiB at a time.")]
+    (own,) = [sentence for sentence in told if sentence.startswith("With units of 16 KiB the RAM of ")]
     per_tb = r"grows by 2[0-9.]+ MiB per TB of the drive \(page: 2[0-9.]+ MiB\); here it has 67.1 MB"
     assert re.search(per_tb, own) or LONG, own
     whole_map = with_columns(mine, mapping_hit_ratio=1.0)

@@ -173,7 +173,7 @@ def _own(result: SearchResult, own: UnitTrial, advised: Measured) -> list[str]:
         rest = "Its cache answers all look-ups here, and must grow with the data to do so on a larger drive."
     return [
         (
-            f"The device maps {units.size(own.unit_bytes)} at a time. With that the RAM of {advised.stack} grows by "
+            f"With units of {units.size(own.unit_bytes)} the RAM of {advised.stack} grows by "
             f"{units.size(grows)} per TB of the drive{_of_reference(own, advised)}; here it has "
             f"{units.written(result.capacity)}. {rest}"
         )
@@ -246,7 +246,7 @@ def _verdict(query: Query, result: SearchResult, own: UnitTrial) -> list[str]:
             alike = _listed(units.size(each.unit_bytes) for each in (own, nearest[0]))
             return [f"Units of {alike} do alike for this goal{within}: they differ by less than settled runs may."]
         next_best = _nearest(query, nearest)
-        return [f"Of units of {names} those of the device are best for this goal{within}{next_best}."]
+        return [f"Of units of {names} those of {units.size(own.unit_bytes)} are best for this goal{within}{next_best}."]
     compared = phrasing.against(query.metric, measured, mine, f"{mine.stack} with {units.size(own.unit_bytes)}")
     return [
         (
