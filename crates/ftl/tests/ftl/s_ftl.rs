@@ -50,7 +50,7 @@ fn sparse_updates_wait_until_they_are_many() {
 
 #[test]
 fn random_requests_read_back_and_keep_every_invariant() {
-    for settings in [&[("cmt", "640"), ("dirty_buffer", "0.1")], &[("cmt", "2KiB"), ("sparse_entries", "4")]] {
+    for settings in [&[("cmt", "1KiB"), ("dirty_buffer", "0.45")], &[("cmt", "2KiB"), ("sparse_entries", "4")]] {
         let mut bench = Bench::new("s-ftl", settings);
         let mut rng = SeededRng::new(9);
         for step in 0..20_000 {
