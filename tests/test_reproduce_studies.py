@@ -310,14 +310,13 @@ NO_CONTROL = {
     "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases"],
     "owl": [
         "O2",
-        "O5, TPC-C erases",
+        "O5, TPC-C erases, BET",
         "O6, TPC-C erases",
         "O8, prxy_0 suffers, 6 KB",
         "O8, prxy_0 best",
         "O8, most traces",
         "O9, others",
     ],
-    "fdp": ["C5, crossing"],
     "rftl": ["R3, writes in the background"],
     "saw": [
         "S1, tables",
