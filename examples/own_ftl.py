@@ -18,8 +18,8 @@ class Simple(fk.Ftl):
         self.valid = dict.fromkeys(device.good_blocks, 0)  # block -> pages that are needed
         self.free = list(device.good_blocks)
         self.open = None
-        if not device.in_use and (len(self.free) - 4) * device.pages_per_block < device.logical_pages:
-            raise ValueError("a Simple needs four blocks more than its data fill: raise the spare")
+        if not device.in_use and (len(self.free) - 7) * device.pages_per_block < device.logical_pages:
+            raise ValueError("a Simple needs seven blocks more than its data fill: raise the spare")
 
     def read(self, flash, lpn):
         ppn = self.where.get(lpn)
@@ -36,7 +36,7 @@ class Simple(fk.Ftl):
         self.trims.add(ppn)
         self.point(range(lpn, lpn + pages), ppn)
 
-    def next_page(self, flash, reserve=3):
+    def next_page(self, flash, reserve=6):  # each power cut in a collection may cost a free block
         while self.open is None or flash.next_page(self.open) == self.device.pages_per_block:
             if len(self.free) < reserve:
                 self.collect(flash)  # may leave an open block
