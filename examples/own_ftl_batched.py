@@ -22,8 +22,8 @@ class Batched(fk.Ftl):
         self.free, self.closed = list(device.good_blocks), []
         self.size = device.pages_per_block
         self.next = self.end = 0  # what is erased of the open block
-        if not device.in_use and (len(self.free) - 4) * self.size < device.logical_pages:
-            raise ValueError("a Batched needs four blocks more than its data fill: raise the spare")
+        if not device.in_use and (len(self.free) - 7) * self.size < device.logical_pages:
+            raise ValueError("a Batched needs seven blocks more than its data fill: raise the spare")
 
     def read_pages(self, flash, lpn, count):
         return flash.read_many(self.where[lpn : lpn + count])
@@ -51,7 +51,7 @@ class Batched(fk.Ftl):
         self.valid[ppn // self.size] += 1
         self.next += 1
 
-    def room(self, flash, reserve=3):
+    def room(self, flash, reserve=6):  # each power cut in a collection may cost a free block
         """How many pages of the open block are erased: at least one."""
         while self.next == self.end:
             if self.end:
