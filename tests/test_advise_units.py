@@ -148,7 +148,7 @@ def test_slices_that_grow_with_the_unit_are_told() -> None:
         return [typed(text) for text in _slices(SearchResult(9_000, frozenset(), {}, 1 << 40, units=trials))]
 
     assert told(1 << 30, 2 << 30, 4 << 30) == [
-        "Each unit was measured on a slice of about as many units: 1 GiB with 4 KiB to 4 GiB with 16 KiB."
+        "Each unit was measured on a slice of about as many writes: 1 GiB with 4 KiB to 4 GiB with 16 KiB."
     ]
     assert told(1 << 30, 1 << 30) == told(None, None) == told() == []
 

@@ -247,6 +247,37 @@ def test_write_amplification_of_a_slice_is_that_of_the_drive_for_every_unit() ->
         assert amplification(drive | {"mapping_unit": unit, "slice": "auto"}) == pytest.approx(whole, rel=0.06)
 
 
+def test_write_amplification_of_large_writes_on_a_slice_is_that_of_the_drive() -> None:
+    few = {"channels": 1, "dies_per_channel": 1, "blocks_per_plane": 512, "pages_per_block": 400}
+    amplification, parts = {}, []
+    for unit, part in (("64KiB", "all"), ("16KiB", "auto"), ("4KiB", "auto")):
+        device = {"preset": "qlc-16k-like", "spare": 0.12, "mapping_unit": unit, "slice": part} | few
+        writes = {"unit": "128KiB", "pattern": "uniform"}
+        drive, simulated = slices.sizes(device, writes) or (0, 0)
+        of_span = simulated // 131_072
+        generator = writes | {"span": of_span * 131_072, "requests": 8 * of_span}
+        asked = {
+            "device": device,
+            "workload": {"generator": generator},
+            "host": {"loop": "closed"},
+            "run": {"precondition": "fill", "skip": 4 * of_span, "clock": False},
+            "ftl": study.named("page"),
+        }
+        document: Json = dict(fk.run_study(asked).document)
+        assert (document["device"]["slice_bytes"] or drive) == simulated
+        amplification[unit] = document["runs"][0]["page_write_amplification"]
+        parts.append(simulated)
+    assert amplification["4KiB"] == pytest.approx(amplification["16KiB"], rel=0.02)
+    assert amplification["4KiB"] == pytest.approx(amplification["64KiB"], rel=0.04)
+    assert parts[0] / 8 < parts[1] == pytest.approx(parts[2], rel=0.05), "units compare on one slice"
+
+
+def test_slices_whose_blocks_hold_few_large_writes_are_told() -> None:
+    settings = ["device.slice=64GiB"]
+    made = study.build("randwrite", "page", "7450-like", {"bs": "1MiB", "requests": 1000, "settings": settings})
+    assert "blocks hold about" in " ".join(fk.run_study(made).document["workload"]["facts"])
+
+
 def test_advice_on_mapping_units_asks_slices_as_runs_have_them() -> None:
     own = fk.check_study(study.build("randwrite", "page", "client-like", {"requests": 1000}))["device"]
     for unit in (4096, 16_384, 32_768):

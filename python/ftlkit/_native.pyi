@@ -394,10 +394,11 @@ def parts() -> str:
 def study_keys() -> str:
     """All keys of a study's sections (JSON): section, name, group and row of the manual."""
 
-def device_bytes(device: str) -> list[int]:
+def device_bytes(device: str, generator: str | None = None) -> list[int]:
     """Bytes that the host sees of a `[device]` table (JSON), and those that are simulated.
 
-    Where the table does not say, a large device is simulated by a slice.
+    Where the table does not say, a large device is simulated by a slice, long enough for the writes
+    of a `generator` table (JSON).
     """
 
 def devices() -> str:

@@ -104,11 +104,14 @@ fn device_preset(name: &str) -> PyResult<&'static str> {
 }
 
 /// Bytes that the host sees of the device of a `[device]` table (JSON), and those that are
-/// simulated where no workload asks for more.
+/// simulated for the writes of a `generator` table (JSON), where no workload spans more.
 #[pyfunction]
-fn device_bytes(device: &str) -> PyResult<[u64; 2]> {
+#[pyo3(signature = (device, generator=None))]
+fn device_bytes(device: &str, generator: Option<&str>) -> PyResult<[u64; 2]> {
     let text = serde_json::from_str(device).map_err(|error| Failure::User(format!("device: {error}")))?;
-    Ok(sim::device_bytes(&text).map_err(Failure::from)?)
+    let spec = generator.map(serde_json::from_str).transpose();
+    let spec = spec.map_err(|error| Failure::User(format!("workload.generator: {error}")))?;
+    Ok(sim::device_bytes(&text, spec.as_ref()).map_err(Failure::from)?)
 }
 
 /// Adds the functions to the module.

@@ -51,20 +51,21 @@ def with_blocks(device: Json, blocks: int) -> Json:
     return _sliced(device) | {"blocks_per_plane": blocks, "capacity": unit * units}
 
 
-def with_unit(device: Json, unit_bytes: int, given: Collection[str] = ()) -> Json:
+def with_unit(device: Json, unit_bytes: int, given: Collection[str] = (), generator: Json | None = None) -> Json:
     """A device with another mapping unit, whole units of which are its capacity.
 
-    A program buffer that is not among the keys `given` by the user follows the unit.
+    A program buffer that is not among the keys `given` by the user follows the unit, and so does a
+    slice that is large enough for the writes of a `generator`.
     """
     capacity = device["capacity"] // unit_bytes * unit_bytes
-    own = {key: value for key, value in _sliced(device).items() if key != "program_buffer" or key in given}
+    own = {key: value for key, value in _sliced(device, generator).items() if key != "program_buffer" or key in given}
     return own | {"mapping_unit": unit_bytes, "capacity": capacity}
 
 
-def _sliced(device: Json) -> Json:
+def _sliced(device: Json, generator: Json | None = None) -> Json:
     """A device to be changed, whose slice follows it, unless its size is the study's choice."""
     usual = device | {"slice": "auto"}
-    _, simulated = slices.sizes(usual) or (0, 0)
+    _, simulated = slices.sizes(usual, generator) or (0, 0)
     return usual if device.get("slice") == simulated else device
 
 

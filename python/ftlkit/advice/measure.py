@@ -180,7 +180,8 @@ class Runner:
     def with_unit(self, unit_bytes: int) -> Runner:
         """The same on the device with another mapping unit."""
         query = self._query.with_unit(unit_bytes, int(self._device["capacity"]))
-        device = with_unit(self._device, unit_bytes, query.document()["device"])
+        asked = query.document()
+        device = with_unit(self._device, unit_bytes, asked["device"], asked["workload"].get("generator"))
         runner = Runner(query, device, self._store, self._executor, self._traces)
         runner.watch = self.watch
         return runner

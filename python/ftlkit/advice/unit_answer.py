@@ -25,6 +25,8 @@ from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.values import plain
 
+_ALIKE = 1.1
+"""Slices whose sizes differ by less are of one size: word lines round them."""
 _CHEAP = 1.1
 """A unit that saves RAM is named where it costs less than this factor of the goal."""
 
@@ -93,13 +95,13 @@ def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str
 
 
 def _slices(result: SearchResult) -> list[str]:
-    """That slices of automatic size count units, where they had other sizes for that."""
+    """That slices of automatic size count writes, where they had other sizes for that."""
     measured = {trial.unit_bytes: run for trial in result.units for run in trial.told.values() if run.rows}
     parts = {unit: json.loads(run.rows[0]["document"])["device"].get("slice_bytes") for unit, run in measured.items()}
-    if None in parts.values() or len({*parts.values()}) < 2:
+    if None in parts.values() or max(parts.values()) < _ALIKE * min(parts.values()):
         return []
     ends = [f"{units.size(parts[unit])} with {units.size(unit)}" for unit in (min(parts), max(parts))]
-    return [f"Each unit was measured on a slice of about as many units: {' to '.join(ends)}."]
+    return [f"Each unit was measured on a slice of about as many writes: {' to '.join(ends)}."]
 
 
 def _best(query: Query, result: SearchResult) -> tuple[UnitTrial, Measured] | None:

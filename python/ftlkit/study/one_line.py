@@ -90,8 +90,8 @@ def fit(study: Json) -> None:
     if not isinstance(generator, dict) or generator.get("span") != SPAN_OF_DEVICE:
         return
     least = max(SPAN, _size("span", workload.get("span", SPAN)))
-    device = study["device"] = slices.chosen(_with_size(study.get("device", {}), least))
-    drive, simulated = slices.sizes(device) or (least, least)
+    device = study["device"] = slices.chosen(_with_size(study.get("device", {}), least), generator)
+    drive, simulated = slices.sizes(device, generator) or (least, least)
     unit, in_use = generator.get("unit", BS), study.get("run", {}).get("in_use", 1)
     if "span" in workload:
         fits = workload.get("addresses", "refuse") != "refuse"

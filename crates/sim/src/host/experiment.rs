@@ -142,7 +142,7 @@ impl Experiment {
     /// of progress.
     pub(crate) fn check(study: &Study, control: &Control) -> Result<Self, SetupError> {
         let seed = study.seed.unwrap_or(1);
-        let draft = Draft::of(&study.device)?;
+        let mut draft = Draft::of(&study.device)?;
         let none_failed = AtomicUsize::new(usize::MAX);
         let reporter = control.reporter(0, Order { index: 0, first_failed: &none_failed });
         let limit = Limit::of(study.run.memory_limit.map(|bytes| bytes.0));
@@ -156,7 +156,9 @@ impl Experiment {
         let mut survey = workload.survey(draft.page_size_bytes(), asked.precondition, limit, &reporter)?;
         let (precondition, mut precondition_chosen) = choose(asked.precondition, asked.in_use, survey.unwritten);
         let span_pages = (!wraps).then_some(survey.span_pages);
+        draft.units_per_write = workload.units_per_write(&survey, draft.page_size_bytes());
         let device = draft.resolve(span_pages, seed)?;
+        survey.facts.facts.extend(draft.few_writes(&device));
         for plan in &mut plans {
             let refused = |error| SimError::study(format!("ftl \"{}\": {error}", plan.label));
             let (resolved, raised) = slice::fitting(&plan.resolved, &device, &plan.stack).map_err(refused)?;

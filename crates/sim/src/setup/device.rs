@@ -155,6 +155,8 @@ pub(crate) struct Draft {
     pub(super) units: Units,
     /// Shape of the flash, in units.
     pub(super) shape: Shape,
+    /// Units per write of the workload; 1 where it is not known.
+    pub(crate) units_per_write: f64,
 }
 
 impl Draft {
@@ -175,7 +177,7 @@ impl Draft {
             keys.program_order = ProgramOrder::Strict;
         }
         let shape = abilities.superblocks.mapped(units.mapped(keys.shape()));
-        let draft = Self { asked, keys, latencies, abilities, units, shape };
+        let draft = Self { asked, keys, latencies, abilities, units, shape, units_per_write: 1.0 };
         draft.check_shares()?;
         draft.check_abilities()?;
         draft.check_program_units()?;

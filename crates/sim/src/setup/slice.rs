@@ -13,13 +13,15 @@
 //! Erases then take less time in proportion, and hold a die for the same share of its time. Other
 //! devices keep their blocks, since merges depend on their size, and have fewer of them.
 //!
-//! Blocks of few units have fewer valid ones when they are collected, whatever a unit's bytes. So
-//! `"auto"` counts units, not bytes: a block has [`LEAST_UNITS_PER_BLOCK`] at least, and
-//! [`UNITS_TIMES_SPARE`] ÷ spare. A slice with larger units has more bytes, and costs no more.
+//! What one write fills dies together, and blocks of few such parts have fewer valid ones when they
+//! are collected. So `"auto"` counts writes of the workload, each of a unit at least: a block has
+//! [`LEAST_WRITES_PER_BLOCK`] at least, and [`WRITES_TIMES_SPARE`] ÷ spare. The size of a write is
+//! the mean over bytes, since the variance of a block's valid bytes is in proportion to that.
 
 use flash::{CellMode, Shape};
 use ftl::registry::{self, Resolved};
 use ftl::{ConfigError, Footprint, Kind, PartKind, RamStructure, Stack};
+use trace::generate::GeneratorSpec;
 use trace::units::Bytes;
 
 use super::device::{Device, Draft, geometry};
@@ -32,13 +34,19 @@ use crate::error::SimError;
 const MOST_WHOLE_BYTES: u64 = 1 << 34;
 /// Units of a slice of automatic size, at least.
 const LEAST_UNITS: u64 = 1 << 18;
-/// Units of each shortened block of such a slice, at least: two word lines of a drive of today with
-/// units of 4 KiB, so that larger units compare with these.
-const LEAST_UNITS_PER_BLOCK: f64 = 96.0;
-/// The same times the spare. Under uniform writes with greedy collection, write amplification with
-/// blocks of `n` units is about 0.42 / (n × spare) below that with long ones (Van Houdt 2013), so
-/// it is 4 % too low at most.
-const UNITS_TIMES_SPARE: f64 = 11.5;
+/// Writes of each shortened block of such a slice, at least: as many as two word lines of a drive of
+/// today have units of 4 KiB, so that larger units and writes compare with these.
+const LEAST_WRITES_PER_BLOCK: f64 = 96.0;
+/// Under uniform writes with greedy collection, write amplification with blocks of `n` writes is
+/// about this ÷ (n × spare) below that with long ones (Van Houdt 2013).
+const TIMES_LOW: f64 = 0.42;
+/// The most that a slice is so, if it is not told.
+const MOST_LOW: f64 = 0.04;
+/// Writes of each block times the spare, at least: a tenth more than keeps it below that.
+const WRITES_TIMES_SPARE: f64 = 11.5;
+/// Bytes of a slice that large writes lengthen, at most: with units of 4 KiB a steady state of more
+/// takes minutes.
+const MOST_BYTES: u64 = 1 << 38;
 /// Word lines of each block of a slice, at least.
 const LEAST_WORD_LINES: u32 = 2;
 /// Blocks of each plane of a slice whose blocks keep their size, at least.
@@ -139,8 +147,27 @@ impl Draft {
         if self.units_of_a_row() == 1 {
             return 1;
         }
-        let least = (UNITS_TIMES_SPARE / (1.0 - whole.utilisation())).max(LEAST_UNITS_PER_BLOCK).ceil() as u32;
-        exported(whole, whole.geometry.blocks() * least.min(whole.geometry.pages_per_block()))
+        let writes = (WRITES_TIMES_SPARE / (1.0 - whole.utilisation())).max(LEAST_WRITES_PER_BLOCK);
+        let units = |of_write: f64| {
+            let least = (writes * of_write).ceil() as u32;
+            exported(whole, whole.geometry.blocks() * least.min(whole.geometry.pages_per_block()))
+        };
+        units(self.units_per_write).min(MOST_BYTES / u64::from(self.page_size_bytes())).max(units(1.0))
+    }
+
+    /// That blocks of a slice hold too few of the workload's writes, where these are long.
+    pub(crate) fn few_writes(&self, device: &Device) -> Option<String> {
+        let Whole { scale, block_scale, .. } = device.whole.filter(|_| self.units_per_write > 1.0)?;
+        let writes = f64::from(device.geometry.pages_per_block()) / self.units_per_write;
+        let low = TIMES_LOW / (1.0 - device.utilisation()) * (1.0 - block_scale / scale) / writes;
+        (low > MOST_LOW).then(|| {
+            format!(
+                "the slice's blocks hold about {writes:.0} writes of the workload, {:.0} in the drive's: write amplification may come \
+                 out up to {:.0} % low. A larger device.slice, or \"all\", has longer ones",
+                writes * scale / block_scale,
+                100.0 * low
+            )
+        })
     }
 
     /// Units of a slice of this many bytes, if it is no smaller than a slice can be.
@@ -166,13 +193,17 @@ fn exported(whole: &Device, pages: u32) -> u64 {
     (logical * u128::from(pages) / physical) as u64
 }
 
-/// Bytes that the host sees of a device, and those that are simulated where no workload asks for
+/// Bytes that the host sees of a device, and those that are simulated for a workload that spans no
 /// more: all, or where the table does not say and that takes long, a slice.
-pub fn device_bytes(text: &DeviceText) -> Result<[u64; 2], SimError> {
+pub fn device_bytes(text: &DeviceText, workload: Option<&GeneratorSpec>) -> Result<[u64; 2], SimError> {
     let whole = Device::resolve(&DeviceText { slice: None, ..text.clone() }, 1)?.logical_bytes();
     let usual = if whole > MOST_WHOLE_BYTES { SliceText::Auto } else { SliceText::All };
     let slice = Some(text.slice.unwrap_or(usual));
-    let simulated = Draft::of(&DeviceText { slice, ..text.clone() })?.resolve(None, 1)?;
+    let mut draft = Draft::of(&DeviceText { slice, ..text.clone() })?;
+    if let Some(spec) = workload {
+        draft.units_per_write = spec.units_per_write(u64::from(draft.page_size_bytes()));
+    }
+    let simulated = draft.resolve(None, 1)?;
     Ok([whole, simulated.logical_bytes()])
 }
 

@@ -91,6 +91,15 @@ impl Workload {
         self.speedup.to_bits() != 1.0_f64.to_bits()
     }
 
+    /// Units of this many bytes per write, as [`GeneratorSpec::units_per_write`] has them; of a
+    /// trace those that its survey found.
+    pub(crate) fn units_per_write(&self, survey: &Survey, unit_bytes: u32) -> f64 {
+        match &self.source {
+            Source::Trace { .. } => survey.pages_per_write,
+            Source::Generated { spec, .. } => spec.units_per_write(u64::from(unit_bytes)),
+        }
+    }
+
     /// The table with every key that applies filled in.
     pub(crate) fn text(&self) -> WorkloadText {
         let keys = WorkloadText::from(&self.keys);

@@ -28,6 +28,8 @@ pub(crate) struct Survey {
     pub(crate) highest: Option<(u64, Record)>,
     /// Pages of the longest request.
     pub(crate) longest_pages: u64,
+    /// Pages per write, as a mean over pages written; 1 without any.
+    pub(crate) pages_per_write: f64,
     /// Whether each request writes one whole page, and says nothing of it.
     pub(crate) writes_pages_alone: bool,
     /// The dense numbering, where asked for.
@@ -100,6 +102,8 @@ pub(crate) struct Surveyor {
     highest: Option<(u64, Record)>,
     longest_pages: u64,
     writes: u64,
+    /// Pages of each write, squared, of all.
+    squares: f64,
     partial_writes: u64,
     /// Requests with a hint.
     hinted: u64,
@@ -123,6 +127,7 @@ impl Surveyor {
             highest: None,
             longest_pages: 0,
             writes: 0,
+            squares: 0.0,
             partial_writes: 0,
             hinted: 0,
             trims: 0,
@@ -163,6 +168,7 @@ impl Surveyor {
                 self.facts.pages_written += span.pages();
                 self.facts.bytes_written += u64::from(record.length);
                 self.writes += 1;
+                self.squares += (span.pages() as f64).powi(2);
                 self.partial_writes += u64::from(span.is_first_partial() || span.is_last_partial());
             }
             HostOp::Trim => {
@@ -206,6 +212,7 @@ impl Surveyor {
             span_pages,
             highest: self.highest,
             longest_pages: self.longest_pages,
+            pages_per_write: if pages_written > 0 { self.squares / pages_written as f64 } else { 1.0 },
             writes_pages_alone: self.partial_writes + self.hinted == 0 && are_single,
             touched: self.touched.map(Arc::new),
             unwritten,

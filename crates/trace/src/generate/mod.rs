@@ -31,6 +31,7 @@ mod plan;
 mod presets;
 mod reuse;
 mod spec;
+mod write_sizes;
 mod zipf;
 
 pub use place_shape::PlaceShape;
