@@ -98,7 +98,7 @@ def _slices(result: SearchResult) -> list[str]:
     """That slices of automatic size count writes, where they had other sizes for that."""
     measured = {trial.unit_bytes: run for trial in result.units for run in trial.told.values() if run.rows}
     parts = {unit: json.loads(run.rows[0]["document"])["device"].get("slice_bytes") for unit, run in measured.items()}
-    if None in parts.values() or max(parts.values()) < _ALIKE * min(parts.values()):
+    if not parts or None in parts.values() or max(parts.values()) < _ALIKE * min(parts.values()):
         return []
     ends = [f"{units.size(parts[unit])} with {units.size(unit)}" for unit in (min(parts), max(parts))]
     return [f"Each unit was measured on a slice of about as many writes: {' to '.join(ends)}."]
