@@ -34,8 +34,8 @@ use crate::error::SimError;
 const MOST_WHOLE_BYTES: u64 = 1 << 34;
 /// Units of a slice of automatic size, at least.
 const LEAST_UNITS: u64 = 1 << 18;
-/// Writes of each shortened block of such a slice, at least: as many as two word lines of a drive of
-/// today have units of 4 KiB, so that larger units and writes compare with these.
+/// Writes of each shortened block of such a slice, at least: as many as two word lines of a drive
+/// of today have units of 4 KiB, so that larger units and writes compare with these.
 const LEAST_WRITES_PER_BLOCK: f64 = 96.0;
 /// Under uniform writes with greedy collection, write amplification with blocks of `n` writes is
 /// about this ÷ (n × spare) below that with long ones (Van Houdt 2013).
@@ -44,8 +44,8 @@ const TIMES_LOW: f64 = 0.42;
 const MOST_LOW: f64 = 0.04;
 /// Writes of each block times the spare, at least: a tenth more than keeps it below that.
 const WRITES_TIMES_SPARE: f64 = 11.5;
-/// Bytes of a slice that large writes lengthen, at most: with units of 4 KiB the preparation of more
-/// counts as long, and short workloads are refused for it (`host/live_pages.rs`).
+/// Bytes of a slice that large writes lengthen, at most: with units of 4 KiB the preparation of
+/// more counts as long, and short workloads are refused for it (`host/live_pages.rs`).
 const MOST_BYTES: u64 = 5 << 34;
 /// Word lines of each block of a slice, at least.
 const LEAST_WORD_LINES: u32 = 2;

@@ -287,6 +287,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pages_per_write_are_a_mean_over_pages() {
+        let mut surveyor = Surveyor::new(4096, false, Precondition::None, Limit::of(None));
+        for (op, length) in [(HostOp::Write, 4096), (HostOp::Write, 12_288), (HostOp::Read, 65_536)] {
+            surveyor.add(&Record { op, length, ..Record::BLANK }).expect("a survey");
+        }
+        assert_eq!(surveyor.finish("", "", Vec::new(), 0).pages_per_write, 2.5);
+    }
+
+    #[test]
     fn only_whole_pages_written_one_by_one_without_hints_are_written_alone() {
         let limit = Limit::of(None);
         let is_alone = |op: HostOp, offset: u64, length: u32, stream: u8| {
