@@ -292,7 +292,8 @@ mod tests {
         for (op, length) in [(HostOp::Write, 4096), (HostOp::Write, 12_288), (HostOp::Read, 65_536)] {
             surveyor.add(&Record { op, length, ..Record::BLANK }).expect("a survey");
         }
-        assert_eq!(surveyor.finish("", "", Vec::new(), 0).pages_per_write, 2.5);
+        let pages = surveyor.finish("", "", Vec::new(), 0).pages_per_write;
+        assert_eq!(2.5_f64.to_bits(), pages.to_bits(), "{pages}");
     }
 
     #[test]

@@ -64,8 +64,8 @@ fn sizes(sizes: Option<&Sizes>, aligned: u64) -> Vec<(u64, f64)> {
             sizes.iter().map(|size| (size.size.0, size.weight / all)).collect()
         }
         Some(Sizes::Uniform { min, max, step }) => {
-            let steps = max.0.saturating_sub(min.0) / step.0.max(1);
-            (0..SAMPLES).map(|sample| (min.0 + steps * sample / (SAMPLES - 1) * step.0, 1.0 / SAMPLES as f64)).collect()
+            let all = max.0.saturating_sub(min.0) / step.0.max(1) + 1;
+            (0..SAMPLES).map(|sample| (min.0 + all * sample / SAMPLES * step.0, 1.0 / SAMPLES as f64)).collect()
         }
     }
 }
@@ -78,30 +78,30 @@ mod tests {
     fn units_per_write_follow_sizes_parts_and_shares() {
         let units = |json: &str, unit_bytes: u64| {
             let spec: GeneratorSpec = serde_json::from_str(json).expect("a generator");
-            (1000.0 * spec.units_per_write(unit_bytes)).round() / 1000.0
+            (1000.0 * spec.units_per_write(unit_bytes)).round() as u64
         };
         for (json, unit_bytes, expected) in [
-            ("{}", 4096, 1.0),
-            ("{}", 16_384, 1.0),
-            (r#"{"unit": "128KiB"}"#, 4096, 32.0),
-            (r#"{"unit": "128KiB"}"#, 16_384, 8.0),
-            (r#"{"unit": "128KiB", "write_share": 0}"#, 4096, 1.0),
-            (r#"{"unit": "128KiB", "pattern": "sequential"}"#, 4096, 1.0),
+            ("{}", 4096, 1000),
+            ("{}", 16_384, 1000),
+            (r#"{"unit": "128KiB"}"#, 4096, 32_000),
+            (r#"{"unit": "128KiB"}"#, 16_384, 8000),
+            (r#"{"unit": "128KiB", "write_share": 0}"#, 4096, 1000),
+            (r#"{"unit": "128KiB", "pattern": "sequential"}"#, 4096, 1000),
             // 8 of 10 requests are of 16 units, 2 of 1: 130 units, 2050 squares.
-            (r#"{"sizes": {"choice": [{"size": "64KiB", "weight": 8}, {"size": "4KiB", "weight": 2}]}}"#, 4096, 15.769),
-            (r#"{"sizes": {"uniform": {"min": "4KiB", "max": "8KiB", "step": "4KiB"}}}"#, 4096, 1.656),
+            (r#"{"sizes": {"choice": [{"size": "64KiB", "weight": 8}, {"size": "4KiB", "weight": 2}]}}"#, 4096, 15_769),
+            (r#"{"sizes": {"uniform": {"min": "4KiB", "max": "8KiB", "step": "4KiB"}}}"#, 4096, 1667),
             // As many requests, a quarter of the large ones write.
             (
                 r#"{"pattern": {"mixed": [{"pattern": "uniform", "unit": "16KiB", "write_share": 0.25},
                     {"pattern": {"zipf": {"theta": 0.9}}}, {"pattern": "sequential", "unit": "1MiB"}]}}"#,
                 4096,
-                2.5,
+                2500,
             ),
             (
                 r#"{"pattern": {"phases": [{"requests": 3, "pattern": "uniform", "sizes": "8KiB"},
                     {"requests": 2, "pattern": "uniform"}]}}"#,
                 4096,
-                1.75,
+                1750,
             ),
         ] {
             assert_eq!(units(json, unit_bytes), expected, "{json}");
