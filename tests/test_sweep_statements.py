@@ -130,7 +130,13 @@ def test_lives_are_ranked_under_even_wear_where_one_has_no_forecast() -> None:
     erases = {"total": 8000, "mean": 2.0, "std": 0.0, "min": 2, "max": 2, "gini": None, "histogram": [[2, 2, 4000]]}
     endurance = SAMPLE["runs"][0]["endurance"] | {"limit": 1000}
     runs = [
-        row(name, 1e5, erases=erases | {"mean": mean}, endurance=endurance, write_amplification=wa)
+        row(
+            name,
+            1e5,
+            erases=erases | {"mean": mean},
+            endurance=endurance,
+            series=SAMPLE["runs"][0]["series"] | {"write_amplification": [wa] * 200},
+        )
         | {"life_bytes": life}
         for name, mean, wa, life in (("a", 2.0, 2.0, 1e12), ("b", 2.0, 1.5, None), ("new", 0.5, 1.0, None))
     ]

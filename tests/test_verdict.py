@@ -626,6 +626,8 @@ def test_even_wear_counts_good_blocks_and_names_filling_runs(document: Document)
     block_bytes = device["geometry"]["pages_per_block"] * device["geometry"]["page_size_bytes"]
     amplification = page["write_amplification"]
     assert amplification is not None
+    # What the first half cost, on a device as it was prepared, is no cost of the workload.
+    page["series"]["write_amplification"] = [*[3 * amplification] * 100, *[amplification] * 100]
     page["erases"]["total"] = round(amplification * page["host_written_bytes"] / block_bytes)
 
     def told(part: float) -> str:
@@ -690,9 +692,9 @@ def test_a_forecast_above_what_write_amplification_allows_has_a_reason(document:
     series["write_amplification"] = [*[2.1] * 100, *[1.7] * 100]
     erased_bytes = 64 * 4096
     series["erases"] = [round(1.7 * at / erased_bytes) for at in series["host_written_bytes"]]
-    text = of(document)
-    assert "page's forecast is above the " in text
-    assert "the second half of the run, in which write amplification was 1.70." in text
+    assert "page's forecast is above" not in of(document), "both go by the second half"
+    last["written_bytes"] = round(1.3 * allowed)
+    assert "page's forecast is above the " in of(document)
     series["erases"] = [round(0.5 * at / erased_bytes) for at in series["host_written_bytes"]]
     assert "only 29.4 % of the pages programmed were erased, since erased blocks were left" in of(document)
 

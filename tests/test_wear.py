@@ -1,9 +1,13 @@
 """A device whose blocks wear out: the run is kept, and all outputs say where it ended."""
 
+import json
+from typing import Any
+
 import pytest
 
 import ftlkit as fk
 from conftest import Call
+from ftlkit.report.life import column, even_bytes
 from ftlkit.report.page import page
 from ftlkit.report.tables import columns
 
@@ -50,3 +54,34 @@ def test_the_command_shows_it_and_succeeds(call: Call) -> None:
     workload = ["fin1", "--ftl", "page", "--requests", 50_000, "--addresses", "wrap", "--capacity", "2MiB"]
     done = call("compare", *workload, *settings)
     assert "device is read-only" in done.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("ftl", "apart"), [("page", 1.03), ("dftl", 1.1)])
+def test_even_wear_is_that_of_the_workload_not_of_the_preparation(ftl: str, apart: float) -> None:
+    """Means over the whole run were 6 and 15 % apart: half of it still filled erased blocks."""
+    asked: Any = {"device": "slc-small", "capacity": "64MiB", "clock": False, "seed": 3}
+    asked["settings"] = ["workload.generator.write_share=1.0"]
+    lives = [
+        even_bytes(fk.compare("zipf", ftl, requests=requests, skip=skip, precondition=mode, **asked))
+        for mode in ("fill", "steady")
+        for skip, requests in ((0, 60_000), (0, 120_000), (60_000, 120_000))
+    ]
+    known = [life for life in lives if life]
+    assert len(known) == len(lives)
+    assert max(known) < apart * min(known)
+
+
+def test_a_column_of_lives_has_one_kind(results: fk.Results) -> None:
+    documents: list[Any] = [json.loads(json.dumps(results.document)) for _ in range(2)]
+    forecast = {"written_bytes": 10**12, "low_bytes": 1, "high_bytes": 10**13, "is_measured": False, "years": 7.0}
+    for place, document in enumerate(documents):
+        endurance = {"limit": 100, "drift": None, "first_block": None, "refusal": None, "spares_gone": forecast}
+        document["runs"] = [document["runs"][place] | {"endurance": endurance, "precondition": {"mode": "steady"}}]
+        document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
+    points = [[fk.Results(document)] for document in documents]
+    assert column(points) == (["7.00\N{NO-BREAK SPACE}years"] * 2, False)
+    documents[1]["runs"][0]["endurance"]["spares_gone"] = None
+    cells, is_even = column(points)
+    assert is_even
+    assert all(cells)
+    assert "7.00" not in cells[0], "a forecast beside a life under even wear"

@@ -19,7 +19,7 @@ from ftlkit.advice.query import REFERENCE, Query, enough
 from ftlkit.report import drift
 from ftlkit.report.cautions import more
 from ftlkit.report.drift import ENOUGH_ERASES, is_in_first_turn, more_times
-from ftlkit.report.life import cycles, even, is_own_rate, rate
+from ftlkit.report.life import cycles, even, is_own_rate, lasting, rate
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
@@ -91,7 +91,7 @@ def _off(results: Outcome) -> str:
     for run in runs:
         if (between := drift.bounds(results, run)) is None:
             return f"{text}, and their error is not known: {_unsettled(results, run)}."
-        ends = [units.share(abs((run["write_amplification"] or 0.0) / each - 1)) for each in reversed(between)]
+        ends = [units.share(abs((lasting(run) or 0.0) / each - 1)) for each in reversed(between)]
         told.append(f"{ends[0]} fewer to {ends[1]} more under {run['label']}")
     return f"{text}: write amplification had settled, so they may be {' and '.join(told)}."
 

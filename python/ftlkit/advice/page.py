@@ -28,7 +28,8 @@ def page(answer: Answer) -> str:
     """The page's HTML."""
     query, result = answer.query, answer.result
     metrics = ["ram_bytes", *answer.metrics]
-    told_life = ["life"] if unit_answer.life_of(query, answer.advised.measured) else []
+    unit_rows = unit_answer.rows(query, result)
+    unit_life = unit_answer.life_of(unit_rows)
     return template("advice.html.j2").render(
         title=query.options.get("title") or f"Which translation layer for {query.workload}?",
         version=__version__,
@@ -37,10 +38,10 @@ def page(answer: Answer) -> str:
         headings=[phrasing.named(metric) for metric in metrics],
         meanings=[COLUMNS[metric].meaning for metric in metrics],
         rows=[{"stack": stack, "cells": [_cell(stack, metric) for metric in metrics]} for stack in answer.stacks],
-        unit_headings=[*map(phrasing.named, query.metrics), *told_life],
+        unit_headings=[*map(phrasing.named, query.metrics), *(["life"] if unit_life else [])],
+        unit_life=unit_life,
         unit_rows=[
-            {"unit": units.size(row.trial.unit_bytes), "row": row, "cells": row.cells(query)}
-            for row in unit_answer.rows(query, result)
+            {"unit": units.size(row.trial.unit_bytes), "row": row, "cells": row.cells(query)} for row in unit_rows
         ],
         figures=panels(answer),
         limit=LIMIT,

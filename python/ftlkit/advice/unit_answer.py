@@ -39,6 +39,8 @@ class UnitRow:
     measured: Measured
     is_best: bool
     """Whether no stack with any unit is better for the goal, within the RAM that was asked for."""
+    life: str | None = None
+    """Its cell of the column of lives; None where there is no such column."""
 
     @property
     def per_tb(self) -> float | None:
@@ -48,28 +50,36 @@ class UnitRow:
     def cells(self, query: Query) -> list[str]:
         """RAM, RAM per TB, the metrics by which stacks are sifted, and years where life counts."""
         ram = [units.size(self.measured.mean("ram_bytes")), units.size(self.per_tb)]
-        points = [Outcome(json.loads(row["document"])) for row in self.measured.rows]
-        lasts = [report.years(points)] if life_of(query, self.measured) else []
+        lasts = [self.life] if self.life is not None else []
         cells = [*(phrasing.text(metric, self.measured) for metric in query.metrics), *lasts]
         return [*ram, *(cells if is_settled(query, self.measured) else [f"({cell})" for cell in cells])]
 
 
-def life_of(query: Query, measured: Measured) -> str:
+def life_of(shown: Sequence[UnitRow]) -> str:
     """What lives of units are told at, behind a space; empty where they are not."""
-    if not query.levels_wear and "daily_writes" not in query.options:
+    if not shown or shown[0].life is None:
         return ""
-    return f" Life at {report.conditions(json.loads(measured.rows[0]['document']))}; {report.EVEN}: under even wear."
+    first = shown[0].measured.rows[0]
+    even = f", {report.EVEN}" if _lives(shown)[1] else ""
+    return f" Life at {report.conditions(json.loads(first['document']))}{even}."
+
+
+def _lives(shown: Sequence[UnitRow]) -> tuple[list[str], bool]:
+    return report.column([[Outcome(json.loads(row["document"])) for row in each.measured.rows] for each in shown])
 
 
 def rows(query: Query, result: SearchResult) -> list[UnitRow]:
     """The stacks that were measured with each unit, by ascending unit; the best one is marked."""
     best = _best(query, result)
-    return [
+    shown = [
         UnitRow(trial, measured, best is not None and (trial, measured) == best)
         for trial in sorted(result.units, key=lambda trial: trial.unit_bytes)
         for measured in trial.told.values()
         if measured.rows
     ]
+    if not query.levels_wear and "daily_writes" not in query.options:
+        return shown
+    return [replace(row, life=life) for row, life in zip(shown, _lives(shown)[0], strict=True)]
 
 
 def sentences(query: Query, result: SearchResult, advised: Measured) -> list[str]:

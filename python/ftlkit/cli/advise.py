@@ -210,21 +210,22 @@ def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -
     """The mapping units that were tried, where there are any."""
     from ftlkit.advice.unit_answer import life_of, rows  # noqa: PLC0415 - as above
 
-    told = life_of(answer.query, answer.advised.measured)
-    shown = [
+    shown = rows(answer.query, answer.result)
+    if not shown:
+        return
+    told = life_of(shown)
+    table = [
         Row(
             units.typed(units.size(row.trial.unit_bytes)),
             f"{'*' if row.is_best else ' '} {row.measured.stack}",
             row.cells(answer.query),
         )
-        for row in rows(answer.query, answer.result)
+        for row in shown
     ]
-    if not shown:
-        return
     own = next(trial for trial in answer.result.units if trial.is_own)
     line(f"\nMapping units, with one seed; the device has {units.size(own.unit_bytes)}")
     headings = ["RAM", "RAM per TB", *map(_heading, answer.query.metrics), *(["life"] if told else [])]
-    console.print(AdaptiveTable(("unit", "stack"), headings, shown).fitted(console))
+    console.print(AdaptiveTable(("unit", "stack"), headings, table).fitted(console))
     line(f"* the best for the goal within the RAM that was asked for; (…) = not settled.{told}")
 
 

@@ -34,8 +34,8 @@ SCALED = "client-tlc"
 DRIVE_BYTES = 512e9
 """What a client-like shows to the host."""
 
-EVEN = "~"
-"""Before a life under even wear, where there is no forecast."""
+EVEN = "under even wear"
+"""Behind the head of a column of lives that are no forecasts, since some have none."""
 
 NOT_KEPT_UP = "not kept up with"
 """In place of the time of a life where the run could not write at the workload's rate."""
@@ -207,7 +207,7 @@ def even(results: Outcome) -> list[str]:
 
 def _allowed(results: Outcome, run: Run) -> float | None:
     """Bytes that the host may write if all good blocks are worn alike, by write amplification."""
-    endurance, amplification = run.get("endurance"), run["write_amplification"]
+    endurance, amplification = run.get("endurance"), lasting(run)
     if not amplification or endurance is None:
         return None
     device = device_of(results.document)
@@ -236,59 +236,58 @@ def _refused(reasons: dict[str, str], options: str) -> list[str]:
 
 
 def _beyond(results: Outcome, forecast: list[_Forecast]) -> list[str]:
-    """Forecasts above what write amplification over the whole run allows, each with its reason."""
+    """Forecasts above what write amplification allows, since erased blocks were filled."""
     runs = {run["label"]: run for run in results.document["runs"]}
     sentences = []
     for one in forecast:
         run = runs[one.label]
-        allowed, amplification = _allowed(results, run), units.plain(run["write_amplification"])
-        if one.life["is_measured"] or allowed is None:
+        allowed, erased = _allowed(results, run), _erased_share(results, run)
+        if one.life["is_measured"] or allowed is None or one.life["written_bytes"] <= BEYOND * allowed:
             continue
-        if one.life["written_bytes"] > BEYOND * allowed:
-            sentences.append(
-                f"{one.label}'s forecast is above the {units.written(allowed)} that its write amplification over the "
-                f"whole run allows (endurance × flash ÷ {amplification}): {_reason(results, run)}."
+        why = "this run does not tell why, so take the smaller one"
+        if erased * BEYOND < 1:
+            why = (
+                f"in the second half of the run only {units.share(erased)} of the pages programmed were erased, since "
+                "erased blocks were left. It comes out too late: fill the device first "
+                f"({STEPS['fill']}), or replay more requests ({more(results)})"
             )
+        sentences.append(
+            f"{one.label}'s forecast is above the {units.written(allowed)} that its write amplification allows "
+            f"(endurance × flash ÷ {units.plain(lasting(run))}): {why}."
+        )
     return sentences
 
 
-def _reason(results: Outcome, run: Run) -> str:
-    """Why a forecast is above that: what the second half of the run did otherwise."""
-    half = _second_half(results, run)
-    whole = run["write_amplification"] or 0.0
-    if half is None:
-        return "this run does not tell why, so take the smaller one"
-    amplification, erased = half
-    if erased * BEYOND < 1:
-        return (
-            f"in the second half of the run only {units.share(erased)} of the pages programmed were erased, since "
-            f"erased blocks were left. It comes out too late: fill the device first ({STEPS['fill']}), or replay more "
-            f"requests ({more(results)})"
-        )
-    if amplification * BEYOND < whole:
-        return (
-            "forecasts take the rate of the second half of the run, in which write amplification was "
-            f"{units.digits(amplification)}"
-        )
-    return "this run does not tell why, so take the smaller one"
+def lasting(run: Run) -> float | None:
+    """Write amplification in the second half of a run, which forecasts go by, too.
+
+    In the first one the device may still be as it was prepared: that is no cost of the workload.
+    """
+    programmed_bytes, written_bytes = _second_half(run)
+    return programmed_bytes / written_bytes if written_bytes else run["write_amplification"]
 
 
-def _second_half(results: Outcome, run: Run) -> tuple[float, float] | None:
-    """Write amplification in the second half, and erased pages over programmed ones."""
+def _second_half(run: Run) -> tuple[float, float]:
+    """Bytes programmed and written by the host in the second half of a run; 0 where not known."""
     series = run["series"]
     written_bytes = written_between(series.get("host_written_bytes") or [])
     first = len(written_bytes) // 2
-    programmed_bytes = sum(
-        amplification * written
+    known = [
+        (amplification * written, written)
         for amplification, written in zip(series["write_amplification"][first:], written_bytes[first:], strict=True)
-        if amplification is not None
-    )
-    if not first or not programmed_bytes or not sum(written_bytes[first:]):
-        return None
-    geometry = device_of(results.document)["geometry"]
-    block_bytes = geometry["pages_per_block"] * geometry["page_size_bytes"]
-    erased_bytes = (series["erases"][-1] - series["erases"][first - 1]) * block_bytes
-    return programmed_bytes / sum(written_bytes[first:]), erased_bytes / programmed_bytes
+        if first and amplification is not None
+    ]
+    return sum(programmed for programmed, _ in known), sum(written for _, written in known)
+
+
+def _erased_share(results: Outcome, run: Run) -> float:
+    """Erased pages over programmed ones in the second half; 1 where that is not known."""
+    programmed_bytes, _ = _second_half(run)
+    if not programmed_bytes:
+        return 1.0
+    erases, geometry = run["series"]["erases"], device_of(results.document)["geometry"]
+    erased = erases[-1] - erases[len(erases) // 2 - 1]
+    return erased * geometry["pages_per_block"] * geometry["page_size_bytes"] / programmed_bytes
 
 
 def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:
@@ -350,26 +349,34 @@ def _lasts(years: float, is_behind: bool | None, at: str = "") -> str:  # noqa: 
     return "" if is_behind else f"{units.years(years)}{at}{f' {IF_KEPT_UP}' if is_behind is None else ''}"
 
 
-def years(points: Sequence[Outcome]) -> str:
-    """The mean life of points that differ in their seeds alone.
+def column(stacks: Sequence[Sequence[Outcome]]) -> tuple[list[str], bool]:
+    """The cells of a column of lives, each the mean of points that differ in their seeds alone.
 
-    Where one has no forecast, that under even wear (`even_bytes`), behind a tilde; nothing where
-    that is not known either.
+    They are of one kind: forecasts where each stack has one, else all are of even wear, as the
+    second value says. A cell is empty where nothing is known.
     """
-    runs = [(point, point.document["runs"][0]) for point in points]
-    known = [endurance for _, run in runs if (endurance := run.get("endurance"))]
-    lives = [life["years"] for endurance in known if (life := endurance["spares_gone"])]
-    behind = {_is_behind(point, run) for point, run in runs}
-    is_behind = True if True in behind else None if None in behind else False
-    if lives and len(lives) == len(runs):
-        return _lasts(fmean(lives), is_behind) or NOT_KEPT_UP
-    evens = [
-        allowed / (rate["bytes_per_day"] * DAYS_A_YEAR)
-        for point, _ in runs
-        if (allowed := even_bytes(point)) is not None and (rate := point.document.get("write_rate"))
-    ]
-    told = _lasts(fmean(evens), is_behind) if evens and len(evens) == len(runs) else ""
-    return told and f"{EVEN} {told}"
+    ends = [[_spares_gone(point) for point in points] for points in stacks]
+    is_even = not all(None not in lives for lives in ends)
+    return [_mean_years(points, is_even=is_even) for points in stacks], is_even
+
+
+def _spares_gone(point: Outcome) -> Lifetime | None:
+    endurance = point.document["runs"][0].get("endurance")
+    return endurance["spares_gone"] if endurance else None
+
+
+def _mean_years(points: Sequence[Outcome], *, is_even: bool) -> str:
+    lives = []
+    for point in points:
+        forecast, allowed, rate = _spares_gone(point), even_bytes(point), point.document.get("write_rate")
+        if not is_even and forecast:
+            lives.append(forecast["years"])
+        elif is_even and allowed is not None and rate:
+            lives.append(allowed / (rate["bytes_per_day"] * DAYS_A_YEAR))
+    if not lives or len(lives) < len(points):
+        return ""
+    behind = {_is_behind(point, point.document["runs"][0]) for point in points}
+    return _lasts(fmean(lives), True if True in behind else None if None in behind else False) or NOT_KEPT_UP
 
 
 def even_bytes(point: Outcome) -> float | None:

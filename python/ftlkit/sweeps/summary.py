@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ftlkit._util import Json, units
-from ftlkit.report.life import EVEN, heading, years
+from ftlkit.report.life import EVEN, column, heading
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import Estimate, estimate
@@ -36,13 +36,12 @@ class Group:
 def lives(found: Sequence[Group]) -> tuple[list[str], list[str]]:
     """The head of a column with the life of each group, and its cells; empty where none has one."""
     points = [[Outcome(json.loads(row["document"])) for row in group.rows] for group in found]
-    told = [years(mine) for mine in points]
+    told, is_even = column(points)
     if not any(told):
         return [], []
     headings = {heading(mine[0].document) for mine in points}
     head = headings.pop() if len(headings) == 1 else "life"
-    even = f", {EVEN} even wear" if any(life.startswith(EVEN) for life in told) else ""
-    return [f"{head}{even}"], [life or units.plain(None) for life in told]
+    return [f"{head}{f', {EVEN}' if is_even else ''}"], [life or units.plain(None) for life in told]
 
 
 def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
