@@ -11,7 +11,7 @@ import pytest
 import sample
 from advice import with_columns
 from ftlkit._util.units import typed
-from ftlkit.advice import choice, conditions, confidence, life
+from ftlkit.advice import choice, conditions, confidence, life, phrasing
 from ftlkit.advice.answer import _meaning, _of_the_run
 from ftlkit.advice.commands import question
 from ftlkit.advice.measure import Measured, Point
@@ -20,7 +20,7 @@ from ftlkit.advice.search_result import Rung, SearchResult
 from ftlkit.advice.space import holders
 from ftlkit.report.life import cycles, even, heading, lives
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.outcome import Outcome
+from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study import Options
 
 GIB = 1 << 30
@@ -54,8 +54,15 @@ def run(stack: str, **columns: Any) -> Measured:  # noqa: ANN401 - columns of a 
 def test_a_life_is_told_only_where_it_is_known_or_was_asked_for(trace: str) -> None:
     quiet = run("treeftl:ram=8KiB", erases_mean=0.25, pages_programmed=0, life_bytes=None)
     assert life.sentences(Query(trace), quiet, run("page", life_bytes=None)) == []
-    (line,) = life.sentences(Query(trace, goal="life"), quiet, None)
-    assert line.startswith("Its life is at least the bytes of its run")
+    drive_bytes = device_of(DOCUMENT)["logical_bytes"]
+    for part, words, cell in (
+        (0.9, "No life is forecast", "not forecast"),
+        (1.1, "Its life is at least", "at least 2."),
+    ):
+        survived = with_columns(quiet, host_written_bytes=part * drive_bytes, end_of_life_request=None)
+        (line,) = life.sentences(Query(trace, goal="life"), survived, None)
+        assert line.startswith(words)
+        assert phrasing.text("life_bytes", survived).startswith(cell)
 
 
 @pytest.mark.parametrize(

@@ -615,7 +615,7 @@ def test_a_bound_of_a_life_is_neither_a_loss_nor_a_win(whole: Answer) -> None:
             measured[stack] = with_columns(run, **columns)
     advice = answer_of(query, result)
     assert advice.advised.stack == best, "a faster one is not known to live as long"
-    assert said(advice, f"Of the life of {best} only a bound is known, which is no estimate")
+    assert said(advice, f"Of the life of {best} nothing is forecast"), "it wrote less than the drive holds"
     text = units.typed(" ".join(advice.sentences))
     assert f"On the searched part both had a figure: {best} 2.00 TB and page 1.00 TB" in text
     assert "With less RAM" not in text

@@ -343,7 +343,8 @@ def _advice(
         is_open = metric == "life_bytes" and phrasing.overlaps(best, reference)
         aside = f"{REFERENCE} needs {needs}" if is_open else ""
         compared = phrasing.against(metric, best, reference, REFERENCE, aside)
-        its = f"has {phrasing.text(metric, reference)} and " if reference.least(metric) is not None else ""
+        is_told = reference.mean(metric) is not None or (reference.least(metric) and phrasing.is_bound(reference))
+        its = f"has {phrasing.text(metric, reference)} and " if is_told else ""
         than = f", {compared}{'' if aside else f', which needs {needs}'}"
         first += than if compared else f"; {REFERENCE} {its}needs {needs}"
         first += _mean_beside(query, best, reference)

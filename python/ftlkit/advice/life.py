@@ -42,7 +42,9 @@ def sentences(query: Query, best: Measured, reference: Measured | None) -> list[
     if mine is None and query.goal not in TIMELESS:
         return []
     if mine is None:
-        bound = "Its life is at least the bytes of its run: the device survived, and there is no forecast."
+        bound = "No life is forecast, since its run wrote less than the drive holds."
+        if phrasing.is_bound(best):
+            bound = "Its life is at least the bytes of its run: the device survived, and there is no forecast."
         return [*([bound] if query.goal == "life" else []), *_even(best, reference)]
     is_measured = all(row["is_life_measured"] for row in best.rows)
     how = "measured: the device wore out" if is_measured else "a forecast from the erases of the run, not measured"
@@ -236,17 +238,17 @@ def bound_beside(
     query: Query, best: Measured, reference: Measured | None, searched: Mapping[str, Measured]
 ) -> list[str]:
     """That a bound of one life and a figure of the other do not tell which is longer."""
-    if query.goal != "life":
+    if query.goal != "life" or reference is None or reference is best:
         return []
-    lives = [] if reference is None or reference is best else [best.mean("life_bytes"), reference.mean("life_bytes")]
+    lives = [best.mean("life_bytes"), reference.mean("life_bytes")]
     if lives.count(None) != 1:
         return []
-    bound = best.stack if lives[0] is None else REFERENCE
-    other = REFERENCE if bound == best.stack else best.stack
+    bound, other = (best, reference) if lives[0] is None else (reference, best)
+    known = "only a bound is known, which is no estimate" if phrasing.is_bound(bound) else "nothing is forecast"
     told = [
         (
-            f"Of the life of {bound} only a bound is known, which is no estimate: whether it lives longer or shorter "
-            f"than {other} does not follow from these figures."
+            f"Of the life of {bound.stack} {known}: whether it lives longer or shorter than {other.stack} does not "
+            "follow from these figures."
         )
     ]
     mine, its = searched.get(best.stack), searched.get(REFERENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,9 +54,15 @@ def text(metric: str, measured: Measured) -> str:
     """A stack's mean as people read it; of a life also its forecast's range, or the least it is."""
     mean, least = of(metric, measured), measured.least(metric)
     if mean is None and least is not None:
-        return f"at least {COLUMNS[metric].text(least)}"
+        return f"at least {COLUMNS[metric].text(least)}" if is_bound(measured) else "not forecast"
     ends = measured.life_range() if metric == "life_bytes" and mean is not None else None
     return value(metric, mean) + (f" ({life_range(ends)})" if ends else "")
+
+
+def is_bound(measured: Measured) -> bool:
+    """Whether what a run without a forecast wrote says something of a life: a drive write or more."""
+    drive_bytes: int = json.loads(measured.rows[0]["document"])["device"]["logical_bytes"]
+    return (measured.least("life_bytes") or 0.0) >= drive_bytes
 
 
 def life_range(ends: tuple[float, float]) -> str:
