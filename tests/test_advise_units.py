@@ -37,6 +37,7 @@ from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps import run as runs
 from ftlkit.sweeps import values
 from ftlkit.sweeps.local import Local
+from sample import document as sampled
 
 MIB = 1 << 20
 # Small blocks, which keep their word lines: a part of the drive with its link, cells and units.
@@ -307,11 +308,59 @@ def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Pa
     if "had not settled" in told:
         assert best is None or not is_settled(query, other.told["page"])
         assert not re.search(r"better|\d %|do alike", told)
-        assert re.search(r"at least [\d,]+ requests are needed, `ftlkit sweep randwrite .*=4KiB,16KiB`", told)
+        least = min(expected, key=lambda unit: expected[unit])
+        if named := re.search(r"so (.*) may be best: (.*)", told):
+            assert best == least or f"{least // 1024} KiB" in named[1]
+            wanted = r"at least [\d,]+ requests are needed, `ftlkit sweep randwrite .*=4KiB,16KiB`"
+            assert re.match(wanted, named[2])
+        else:
+            assert best in (None, least)
     elif "do alike" not in told:
         assert best == min(expected, key=lambda unit: expected[unit])
         for trial in result.units:
             assert trial.told["page"].mean("write_amplification") == pytest.approx(expected[trial.unit_bytes], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("ended", "named"),
+    [
+        pytest.param(2.4, "so 16 KiB may be best: ", id="falling towards the best"),
+        pytest.param(3.6, "but none of these comes near the best.", id="rising away from it"),
+        pytest.param(2.9, "but none of these comes near the best.", id="falling too little"),
+    ],
+)
+def test_only_a_unit_that_may_reach_the_best_is_said_to_be_it(ended: float, named: str) -> None:
+    trials = []
+    for unit, parts in ((4096, [2.0] * 10), (16_384, [*[3.1] * 4, 3.0, 3.0, *[ended] * 4])):
+        made = sampled(runs=sampled()["runs"][:1])
+        (measured,) = made["runs"]
+        measured["series"] |= {"write_amplification": [*parts], "host_written_bytes": [*range(1, 11)]}
+        measured |= {"write_amplification": sum(parts) / 10, "host_pages_written": 10**9}
+        made["study"] = {"workload": {"generator": {}}}
+        row = dict.fromkeys(COLUMNS, 1) | {"label": "page", "write_amplification": sum(parts) / 10}
+        told = {"page": Measured("page", [row | {"document": json.dumps(made)}])}
+        trials.append(UnitTrial(unit, is_own=unit == 4096, told=told))
+    result = SearchResult(9, frozenset(), {}, 1 << 30, units=trials)
+    text = " ".join(map(typed, sentences(Query("randwrite", goal="wa"), result, trials[0].told["page"])))
+    assert f"Write amplification had not settled with units of 16 KiB, {named}" in text
+
+
+@pytest.mark.parametrize(
+    ("cached", "buffered", "name"),
+    [
+        pytest.param(900, 200, "dftl", id="part"),
+        pytest.param(1_000, 0, "dftl (whole map in RAM)", id="whole"),
+    ],
+)
+def test_a_cache_of_the_whole_map_is_named_as_such(cached: int, buffered: int, name: str) -> None:
+    made = sampled(runs=sampled()["runs"][:1])
+    parts = [("cache", cached, 0), ("translation pages", 0, 1_000), ("program buffer", buffered, 0)]
+    made["runs"][0]["footprint"]["structures"] = [
+        {"name": part, "ram_bytes": ram, "flash_bytes": flash} for part, ram, flash in parts
+    ]
+    row = dict.fromkeys(COLUMNS, 1) | {"document": json.dumps(made)}
+    trials = [UnitTrial(4096, is_own=True, told={"dftl": Measured("dftl", [row])})]
+    assert [each.name for each in rows(Query("zipf"), SearchResult(9, frozenset(), {}, 1, units=trials))] == [name]
 
 
 @pytest.mark.parametrize(("factor", "many"), [(1.046, 1), (1.12, 0)])

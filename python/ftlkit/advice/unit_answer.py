@@ -5,6 +5,7 @@ had not settled, which are not compared.
 """
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.report import drift
 from ftlkit.report import life as report
 from ftlkit.report.cautions import more
+from ftlkit.results.derived import buffer_ram, program_buffer
 from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.goals import TIMELESS
 from ftlkit.sweeps.values import plain
@@ -29,6 +31,9 @@ _ALIKE = 1.1
 """Slices whose sizes differ by less are of one size: word lines round them."""
 _CHEAP = 1.1
 """A unit that saves RAM is named where it costs less than this factor of the goal."""
+
+WHOLE = " (whole map in RAM)"
+"""Behind the name of a stack whose cache is as large as the map in flash."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,14 @@ class UnitRow:
     def per_tb(self) -> float | None:
         """By how many bytes the RAM of the stack grows with each TB of the drive."""
         return self.trial.per_tb.get(self.measured.stack)
+
+    @property
+    def name(self) -> str:
+        """The stack; a cache as large as the map in flash buys nothing that `page` has not."""
+        run = json.loads(self.measured.rows[0]["document"])["runs"][0]
+        parts = run["footprint"]["structures"]
+        cached = sum(part["ram_bytes"] for part in parts) - buffer_ram(run) - (program_buffer(run) or 0)
+        return f"{self.measured.stack}{WHOLE if 0 < sum(part['flash_bytes'] for part in parts) <= cached else ''}"
 
     def cells(self, query: Query) -> list[str]:
         """RAM, RAM per TB, the metrics by which stacks are sifted, and years where life counts."""
@@ -282,14 +295,33 @@ def _not_compared(query: Query, result: SearchResult, mine: Measured) -> list[st
     if open_runs:
         every = sorted(trial.unit_bytes for trial in result.units if any(_runs(trial)))
         runs = [run for runs in open_runs.values() for run in runs]
-        which = "any" if mine in runs else _listed(map(units.size, sorted(open_runs)))
-        longer = _longer(query, result, mine, every, runs)
-        told.append(
-            f"Write amplification had not settled with units of {_sizes(open_runs)}, so {which} may be best: {longer}."
-        )
+        costs = {trial.unit_bytes: [_long_run(query, run) for run in _runs(trial)] for trial in result.units}
+        most = min(most for some in costs.values() for _, most in some)
+        rivals = costs if mine in runs else open_runs
+        able = [unit for unit in rivals if any(least <= most for least, _ in costs[unit])]
+        so = f", so {_sizes(able)} may be best" if able else ", but none of these comes near the best"
+        longer = f": {_longer(query, result, mine, every, runs)}" if able else ""
+        told.append(f"Write amplification had not settled with units of {_sizes(open_runs)}{so}{longer}.")
     if new:
         told.append(f"With units of {_sizes(new)} no block was erased, so none of them is called best.")
     return told
+
+
+def _long_run(query: Query, run: Measured) -> tuple[float, float]:
+    """The least and the most that a stack may cost in longer runs, for all that a run tells.
+
+    Write amplification may go on as far as it went, and beyond that as far as that of settled runs.
+    """
+    cost = run.point([query.metric]).costs.get(query.metric)
+    outcome = Outcome(json.loads(run.rows[0]["document"]))
+    (mine,) = outcome.document["runs"]
+    part = drift.parts(mine)
+    is_new = drift.is_in_first_turn(mine) or drift.is_filling(outcome, mine) or drift.passes(outcome, mine) < 1
+    if cost is None or not part or min(part) <= 0 or is_new:
+        return 0.0, math.inf
+    went = part[-1] / part[0]
+    ends = [end * part[-1] / (run.mean("write_amplification") or part[-1]) for end in (min(1.0, went), max(1.0, went))]
+    return cost * ends[0] / drift.APART, cost * ends[1] * drift.APART
 
 
 def _sizes(sizes: Iterable[int]) -> str:

@@ -217,7 +217,7 @@ def _show_units(answer: Answer, console: Console, line: Callable[[str], None]) -
     table = [
         Row(
             units.typed(units.size(row.trial.unit_bytes)),
-            f"{'*' if row.is_best else ' '} {row.measured.stack}",
+            f"{'*' if row.is_best else ' '} {row.name}",
             row.cells(answer.query),
         )
         for row in shown
