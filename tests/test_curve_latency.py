@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -65,9 +66,10 @@ def test_the_verdict_over_load_ranks_by_what_layers_keep_up_with_and_compares_wh
         point("dftl", 400, 9e9, behind=True),
         point("block", 100, 9e9, behind=True),
     ]
-    most, together, page, dftl, block = knees.over_load(points)
+    most, half, together, page, dftl, block = knees.over_load(points)
     assert most == "page keeps up with most: 400 requests per second. Behind come dftl with 200."
-    assert "At 200 a second, which all of these keep up with, page answers fastest on average" in together
+    assert "At 100 a second, 50.0 % of what all of these keep up with, page answers fastest" in units.typed(half)
+    assert "At 200 a second, the most that all of these keep up with, page answers fastest on average" in together
     assert "lowest" not in together, "its percentiles are lower, too"
     assert page.startswith("page keeps up with 400 requests per second and falls behind at 800.")
     rise = (
@@ -274,6 +276,22 @@ def test_lower_tails_than_those_of_the_fastest_are_told(mean: float) -> None:
     told = "dftl has the lowest 99.9th percentile of reads (50.0 µs against 100 µs)."
     assert units.typed(together).endswith(f" {told}")
     assert ("page answers fastest on average" in together) is (mean > 100_000)
+
+
+def test_loads_are_tried_between_the_highest_sustained_and_the_next() -> None:
+    points = [point("page", rate, 1_000, behind=rate > 700) for rate in (100, 700, 800, 900)]
+    assert service.between(points) == [733, 767]
+    assert service.between(points[:2]) == service.between(points[2:]) == []
+
+
+def test_default_loads_end_near_the_limit_of_each_layer() -> None:
+    options: Any = {"requests": 20_000, "capacity": "64MiB", "precondition": "fill", "seed": 2}
+    curve = fk.curve_load("randwrite", "page,dftl", device="slc-small", **options)
+    for ftl in ("page", "dftl"):
+        mine = service.of_layer(curve.points, ftl)
+        kept = service.kept_up(mine)
+        assert mine[len(kept)].over / kept[-1].over < 1.15, "the first grid has steps of 1.4"
+    assert any("of what all of these keep up with" in sentence for sentence in curve.verdict)
 
 
 def test_a_hole_of_the_grid_is_no_limit() -> None:

@@ -34,9 +34,9 @@ def curve_load(
 
     `device` names presets or files by commas; layers of several are called `page on 7450-like`.
     `loads` are requests per second, as after `--loads`: `500..4000:+500`. Without them they go from
-    1/1280 of what a closed loop serves to just above it. `store` is a result cache; without it
-    nothing is kept. The options are those of `study.Options`, without `loop`, `queue_depth` and
-    `speedup`.
+    1/1280 of what a closed loop serves to just above it, and closer to each limit. `store` is a
+    result cache; without it nothing is kept. The options are those of `study.Options`, without
+    `loop`, `queue_depth` and `speedup`.
     """
     plan = latency.planned(workload, ftls, device, options, seeds)
     with _opened(store, plan) as result_store:

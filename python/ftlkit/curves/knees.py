@@ -30,6 +30,9 @@ PERCENTILES = {
 }
 """What rises are told of, by column."""
 
+ABOUT_HALF = 0.2
+"""So far from a half a share of the most that is sustained may be, to stand for the usual load."""
+
 NEARLY = 0.95
 """Share of a layer's highest rate that counts as reaching it: noise of short runs is below that."""
 
@@ -136,20 +139,36 @@ def _is_flat(before: tuple[float, float], after: tuple[float, float]) -> bool:
 
 
 def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
-    """Who answers fastest at the highest load that all of them keep up with."""
+    """Who answers fastest at about half of the load that all of them keep up with, and at all of it.
+
+    Queues near the limit of one of them tell little of the usual load.
+    """
     shared = set.intersection(*({point.varied for point in kept[name]} for name in names))
     if not shared:
         return []
-    same = [[point for point in kept[name] if point.varied in shared][-1] for name in names]
+    loads = sorted((point for point in kept[names[0]] if point.varied in shared), key=lambda point: point.over)
+    half = min(loads, key=lambda point: abs(point.over - loads[-1].over / 2))
+    share = half.over / loads[-1].over
+    usual = f"{units.share(share)} of what all of these keep up with"
+    told = [(half.varied, usual)] if abs(share - 0.5) <= ABOUT_HALF else []
+    told.append((loads[-1].varied, "the most that all of these keep up with"))
+    return [
+        _compared([point for name in names for point in kept[name] if point.varied == load], words)
+        for load, words in told
+    ]
+
+
+def _compared(same: list[Point], load: str) -> str:
+    """Who answers fastest at one load, and who has the lowest percentiles."""
     ranked = sorted(same, key=_mean_ns)
-    start = f"At {_rate(ranked[0])} a second, which all of these keep up with,"
+    start = f"At {_rate(ranked[0])} a second, {load},"
     is_led = _mean_ns(ranked[1]) >= CLOSE * _mean_ns(ranked[0])
     but = "".join(_lower_tails(ranked, ranked[:1] if is_led else ranked))
     if not is_led:
         is_level = _mean_ns(ranked[-1]) < CLOSE * _mean_ns(ranked[0])
-        return [f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}.{but}"]
+        return f"{start} mean responses are {'level: ' if is_level else ''}{_each(ranked)}.{but}"
     led = f"{ranked[0].ftl} answers fastest on average: {_mean(ranked[0])}"
-    return [f"{start} {led}, against {_each(ranked[1:])}.{but}"]
+    return f"{start} {led}, against {_each(ranked[1:])}.{but}"
 
 
 def _known(points: Sequence[Point]) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.page import Drawing
     from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
+    from ftlkit.sweeps.work import Executor
 
 DEPTHS = "1..128:x2"
 """From a host that waits for every request to as many as an NVMe queue commonly has."""
@@ -158,11 +159,28 @@ def over_load(
     place = executor(workers=threads)
     probes = runs.run(closed, store, place, watch)
     found = service.capacity(_told_apart(base, probes))
-    parts = _by_layer(base, found, loads)
+    given = None if loads is None else [_rate(text) for text in values.axis("loads", loads, "--loads").values()]
+    rates = service.loads(found.served.values())
+    parts = _by_layer(base, found, lambda _, served: given or service.reachable(rates, served))
+    done = _tried(parts, probes, store, place, watch)
+    if given is None:
+        points = service.measured(_told_apart(base, done), LOAD)
+        nearer = _by_layer(base, found, lambda name, _: service.between(service.of_layer(points, name)))
+        if nearer:
+            more = _tried(nearer, replace(probes, rows=probes.rows + done.rows), store, place, watch)
+            done = replace(done, rows=done.rows + more.rows, points=done.points + more.points)
+            parts += nearer
+    loads_of_all = sorted({value for part in parts for value in part.axes[-1].values()}, key=values.order)
+    whole = plans.with_more(base, [values.axis(KEYS[LOAD], loads_of_all)], None)
+    return _curve(LOAD, whole, done, found)
+
+
+def _tried(parts: list[Plan], before: Sweep, store: Store, place: Executor, watch: Callable[[], Watcher]) -> Sweep:
+    """The runs of plans; after Ctrl-C with the rows of what was run before."""
     points = [point for part in parts for point in part.points()]
     with scratch() as folder:
         try:
-            done = runs.run_points(
+            return runs.run_points(
                 points,
                 store,
                 place,
@@ -171,11 +189,8 @@ def over_load(
                 check=lambda prepared: runs.refuse_hopeless(parts[0], prepared),
             )
         except Interrupted as stop:
-            rows = probes.rows + (stop.finished.rows if stop.finished else [])
-            raise Interrupted(replace(probes, rows=rows, points=probes.points + len(points))) from None
-    loads_of_all = sorted({value for part in parts for value in part.axes[-1].values()}, key=values.order)
-    whole = plans.with_more(base, [values.axis(KEYS[LOAD], loads_of_all)], None)
-    return _curve(LOAD, whole, done, found)
+            rows = before.rows + (stop.finished.rows if stop.finished else [])
+            raise Interrupted(replace(before, rows=rows, points=before.points + len(points))) from None
 
 
 def so_far(kind: str, plan: Plan, done: Sweep) -> LatencyCurve:
@@ -202,16 +217,15 @@ def _on(layer: str, device: str) -> str:
     return f"{layer} on {device}"
 
 
-def _by_layer(base: Plan, found: Capacity, loads: str | None) -> list[Plan]:
-    """A plan per layer and device, over the loads that it is tried with."""
-    given = None if loads is None else [_rate(text) for text in values.axis("loads", loads, "--loads").values()]
-    rates = given or service.loads(found.served.values())
+def _by_layer(base: Plan, found: Capacity, rates: Callable[[str, float], Sequence[float]]) -> list[Plan]:
+    """A plan per layer and device, over the loads of its name and of what it serves, if any."""
     made = []
     for device, entry in product(base.devices, base.study["ftl"]):
-        name = str(entry.get("label") or entry["name"])
-        served = found.served.get(name if len(base.devices) == 1 else _on(name, device[0]))
-        if served:
-            factors = [service.speedup(rate, found.own_rate) for rate in given or service.reachable(rates, served)]
+        label = str(entry.get("label") or entry["name"])
+        name = label if len(base.devices) == 1 else _on(label, device[0])
+        served = found.served.get(name)
+        if served and (mine := rates(name, served)):
+            factors = [service.speedup(rate, found.own_rate) for rate in mine]
             alone = replace(base, devices=[device], study=base.study | {"ftl": [entry]})
             made.append(plans.with_more(alone, [values.axis(KEYS[LOAD], factors, "--loads")], None))
     return made

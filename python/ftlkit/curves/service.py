@@ -182,6 +182,15 @@ def _round(rate: float) -> float:
     return float(f"{rate:.2g}")
 
 
+def between(points: Sequence[Point]) -> list[float]:
+    """Loads to try between the highest one that a layer sustains and the next, where it may not."""
+    kept = kept_up(points)
+    if not kept or len(kept) == len(points):
+        return []
+    low, high = kept[-1].over, points[len(kept)].over
+    return sorted({float(f"{low + part * (high - low) / 3:.3g}") for part in (1, 2)})
+
+
 def reachable(rates: Sequence[float], served: float) -> list[float]:
     """The loads that a layer is tried with: up to the first one that should be too much for it."""
     first = next((place for place, rate in enumerate(rates) if rate > BEYOND * served), len(rates))
