@@ -60,7 +60,7 @@ def text(metric: str, measured: Measured) -> str:
 
 
 def is_bound(measured: Measured) -> bool:
-    """Whether what a run without a forecast wrote says something of a life: a drive write or more."""
+    """Whether the writes of a run without a forecast bound its life: a drive write or more."""
     drive_bytes: int = json.loads(measured.rows[0]["document"])["device"]["logical_bytes"]
     return (measured.least("life_bytes") or 0.0) >= drive_bytes
 

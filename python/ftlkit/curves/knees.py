@@ -139,7 +139,7 @@ def _is_flat(before: tuple[float, float], after: tuple[float, float]) -> bool:
 
 
 def _together(names: Sequence[str], kept: dict[str, list[Point]]) -> list[str]:
-    """Who answers fastest at about half of the load that all of them keep up with, and at all of it.
+    """Who answers fastest at about half of the load that all of them keep up with, and at all.
 
     Queues near the limit of one of them tell little of the usual load.
     """
