@@ -206,7 +206,7 @@ def test_a_mount_is_told_where_it_was_tried() -> None:
     measured = run("page")
     assert _of_the_run(measured) == []
     document = json.loads(measured.rows[0]["document"])
-    document["runs"][0] |= {"label": "page", "mount": {"reads": 9_216, "time_ns": None}}
+    document["runs"][0] |= {"label": "page", "mount": {"reads": 9_216, "erases": 0, "time_ns": None}}
     told = _of_the_run(with_columns(measured, document=json.dumps(document)))
     assert told == ["Mounting after a power cut takes page 9,216 page reads."]
 

@@ -104,7 +104,7 @@ def test_reproductions_refuse_times_and_take_counts(both: tuple[fk.Results, fk.R
 def test_what_mounting_reads_is_told_without_its_time(both: tuple[fk.Results, fk.Results]) -> None:
     said = str(both[1].verdict)
     assert "Mounting after a power cut takes page " in said
-    assert " page reads, fast " in said
+    assert re.search(r" page reads(, \d+ erases)?, fast ", said)
 
 
 def changed(results: fk.Results, *amplifications: float | None) -> str:

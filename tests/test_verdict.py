@@ -59,10 +59,16 @@ def test_another_leader_of_the_tail_is_named(document: Document) -> None:
 def test_mounts_are_told_where_they_were_tried(document: Document) -> None:
     assert "Mounting" not in of(document)
     by_label(document)["page"]["mount"] = {"reads": 65_536, "programs": 0, "erases": 40, "time_ns": 37_000_000}
-    assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads)." in of(document)
+    assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads, 40 erases)." in of(document)
     table = fk.Results(document).runs.select("label", "mount_reads", "mount_time_ns").rows()
     assert ("page", 65_536, 37_000_000) in table
     assert ("block", None, None) in table
+    # 10 MiB of erases, by 5 MB of host writes per day at a write amplification of 2.
+    document["write_rate"] = {"bytes_per_day": 40 * 64 * 4096 / 2, "source": "given"}
+    by_label(document)["page"]["series"]["write_amplification"] = [2.0] * 200
+    assert "one such cut per day shortens them by 50.0 % under page, at 5.24 MB per day" in of(document)
+    document["write_rate"] = {"bytes_per_day": 1e12, "source": "given"}
+    assert "such cut" not in of(document), "less than a thousandth"
 
 
 def test_runs_within_five_per_cent_are_level(document: Document) -> None:

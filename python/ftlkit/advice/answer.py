@@ -43,7 +43,7 @@ from ftlkit.report.facts import blocks_bytes, intro
 from ftlkit.report.verdict import flushes_weigh, mounts
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import buffer_ram, mean_with_flushes
-from ftlkit.results.outcome import device_of
+from ftlkit.results.outcome import Outcome
 from ftlkit.sweeps.comparison import UNKNOWN, WORSE, change
 from ftlkit.sweeps.goals import TIMELESS
 
@@ -492,7 +492,7 @@ def _of_the_run(best: Measured) -> list[str]:
     (run,) = document["runs"]
     taken = buffer_ram(run)
     buffer = [f"The write buffer takes {units.size(taken)} of the advised stack's RAM."] if taken else []
-    return buffer + mounts([run], of_slice=bool(device_of(document).get("slice_bytes")))
+    return buffer + mounts(Outcome(document), [run])
 
 
 def _bought_there(metric: str, less: Measured, best: Measured, searched: Mapping[str, Measured]) -> str:

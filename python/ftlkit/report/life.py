@@ -17,6 +17,7 @@ from ftlkit.report.cautions import STEPS, more
 from ftlkit.report.drift import BEYOND, is_filling, is_in_first_turn
 from ftlkit.report.load import is_overloaded, written_between
 from ftlkit.report.rules import listed
+from ftlkit.results.noise import LITTLE
 from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.study.device_size import GEOMETRY, preset
 
@@ -288,6 +289,22 @@ def _erased_share(results: Outcome, run: Run) -> float:
     erases, geometry = run["series"]["erases"], device_of(results.document)["geometry"]
     erased = erases[-1] - erases[len(erases) // 2 - 1]
     return erased * geometry["pages_per_block"] * geometry["page_size_bytes"] / programmed_bytes
+
+
+def cuts(results: Outcome) -> str:
+    """By how much a mount's erases shorten lives at one power cut per day, behind a space."""
+    known, device = results.document.get("write_rate"), device_of(results.document)
+    if known is None or device.get("slice_bytes"):
+        return ""
+    block_bytes = device["geometry"]["pages_per_block"] * device["geometry"]["page_size_bytes"]
+    told = []
+    for run in results.document["runs"]:
+        mount, daily_bytes = run.get("mount"), known["bytes_per_day"] * (lasting(run) or 0.0)
+        cut_bytes = mount["erases"] * block_bytes if mount else 0
+        if cut_bytes > LITTLE * daily_bytes:
+            told.append(f"{units.share(cut_bytes / (cut_bytes + daily_bytes))} under {run['label']}")
+    at = f"{listed(told)}, at {rate(results.document)}" if told else ""
+    return f" Years leave out its erases: one such cut per day shortens them by {at}." if told else ""
 
 
 def _least_worn(results: Outcome, ranked: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import units
 from ftlkit.report.cautions import cautions, cheap, names, ranks_by_p99
 from ftlkit.report.evenness import evenness
-from ftlkit.report.life import lives
+from ftlkit.report.life import cuts, lives
 from ftlkit.report.load import bottleneck, is_behind_late, is_overloaded, offered
 from ftlkit.report.rules import brief, listed
 from ftlkit.report.why import reasons
@@ -104,7 +104,7 @@ def verdict(results: Outcome) -> Verdict:
         [
             *(_costs(runs, ahead) if len(runs) > 1 else [_ram_alone(runs[0])]),
             *_buffers(runs),
-            *mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
+            *mounts(results, runs),
             *_otherwise(runs, ahead),
             *[sentence for run in runs if (sentence := cache(run))],
         ],
@@ -128,7 +128,7 @@ def _counted(results: Outcome) -> Verdict:
         costs=[
             *(_costs([*known, *others], []) if len(runs) > 1 else [_ram_alone(first)]),
             *_buffers(runs),
-            *mounts(runs, of_slice=bool(device_of(results.document).get("slice_bytes"))),
+            *mounts(results, runs),
         ],
         wear=evenness(runs),
         life=lives(results),
@@ -380,16 +380,18 @@ def _buffers(runs: list[Run]) -> list[str]:
     return [f"Of this RAM the write buffer takes {listed(taken)}."] if taken else []
 
 
-def mounts(runs: list[Run], *, of_slice: bool) -> list[str]:
+def mounts(results: Outcome, runs: list[Run]) -> list[str]:
     """The cost of a mount after a power cut, for verified runs; older results have none."""
     times = []
     for run in runs:
         if mount := run.get("mount"):
-            reads = f"{units.count(mount['reads'])} page reads"
-            took = reads if mount["time_ns"] is None else f"{units.duration(mount['time_ns'])} ({reads})"
+            counts = f"{units.count(mount['reads'])} page reads"
+            counts += f", {units.count(mount['erases'])} erases" if mount["erases"] else ""
+            took = counts if mount["time_ns"] is None else f"{units.duration(mount['time_ns'])} ({counts})"
             times.append(f"{run['label']} {took}")
-    part = " the simulated slice, less than the drive," if of_slice else ""
-    return [f"Mounting{part} after a power cut takes {', '.join(times)}."] if times else []
+    part = " the simulated slice, less than the drive," if device_of(results.document).get("slice_bytes") else ""
+    # In one piece: a terminal shows the first of such sentences.
+    return [f"Mounting{part} after a power cut takes {', '.join(times)}.{cuts(results)}"] if times else []
 
 
 _CRITERIA = {
