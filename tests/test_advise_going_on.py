@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -208,7 +209,7 @@ def test_mapping_units_that_are_asked_for_are_compared_alone() -> None:
     query = question("zipf", Options(capacity="1GiB"), device="qlc-16k-like", vary=["device.mapping_unit=16KiB,64k"])
     assert query.units == (16384, 65536)
     assert query.document()["device"]["mapping_unit"] == "16KiB"
-    with pytest.raises(UserError, match=r"mapping units alone.* ftlkit sweep"):
+    with pytest.raises(UserError, match=r"mapping units alone.* curve spare .*device\.spare .* ftlkit sweep"):
         question("zipf", Options(), vary=["device.spare=0.1,0.2"])
 
 
@@ -220,6 +221,9 @@ def test_units_asked_for_are_told_with_their_lives(call: Call, tmp_path: Path) -
     assert re.findall(r"^(\d+ KiB)", table, re.MULTILINE) == ["16 KiB", "64 KiB"]
     assert re.search(r"64 KiB +page.* \(?[\d.]+ days\)?$", typed(table), re.MULTILINE)
     assert re.search(r"Life at 1\.00 GB per day .*, under even wear\.", " ".join(table.split()))
+    (asked,) = re.findall(r"What over-provisioning buys: `ftlkit (.*)`\.", out)
+    told = call(*shlex.split(asked), "--spares", "0.1,0.3", "--store", str(tmp_path)).stdout
+    assert len(re.findall(r"^page.* 0\.[13] ", told, re.MULTILINE)) == 2
 
 
 def test_a_slice_has_no_write_buffers_of_the_drive(call: Call, tmp_path: Path) -> None:

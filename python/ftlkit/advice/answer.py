@@ -32,7 +32,7 @@ from ftlkit.advice.choice import (
     thrifty,
     unbeaten,
 )
-from ftlkit.advice.commands import command
+from ftlkit.advice.commands import command, over_spare
 from ftlkit.advice.confidence import better_there, cause, cautions, doubts, shortage
 from ftlkit.advice.measure import Measured, front, ratio
 from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
@@ -238,6 +238,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *(lives if query.goal not in TIMELESS else []),
         *_settings(last.stack),
         *unit_answer.sentences(query, result, best),
+        *([f"What over-provisioning buys: `{over_spare(query, last.stack)}`."] if query.goal in TIMELESS else []),
     ]
     sure = doubts(query, result, chosen, best, figures, is_held_out=is_held_out, is_refuted=is_refuted, is_tied=is_tied)
     careful = cautions(query, result, last, is_held_out=is_held_out)

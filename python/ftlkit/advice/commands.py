@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ftlkit.advice.measure import WARM_UP
-from ftlkit.advice.query import GOAL, SEEDS, UNIT, Query
+from ftlkit.advice.query import GOAL, SEEDS, SPARE, UNIT, Query
 from ftlkit.own.references import as_typed
 from ftlkit.sweeps.values import plain
 
@@ -42,6 +42,15 @@ def of_units(query: Query, capacity: int, stack: str, sizes: Sequence[int], requ
     options["requests"], options["settings"] = requests, options.get("settings", [])[:-1]
     compared = f"{UNIT}={','.join(plain(f'{size}B') for size in sizes)}"
     return _sweep(query, options, [stack], ["--skip", str(requests // 2), "--seeds", "1", "--vary", compared])
+
+
+def over_spare(query: Query, stack: str) -> str:
+    """The command that tells write amplification and lives of a stack over spare."""
+    options: Options = {**query.options}
+    options.pop("clock", None)
+    given = options.get("settings", ())
+    options["settings"] = [text for text in given if text.partition("=")[0].strip() not in (SPARE, "device.op")]
+    return shlex.join(["ftlkit", "curve", "spare", query.workload, "--ftl", as_typed(stack), *_typed(query, options)])
 
 
 def _sweep(query: Query, options: Options, names: Iterable[str], more: list[str]) -> str:

@@ -88,8 +88,8 @@ TRIALS, SEEDS, BUDGET, GOAL = 10_000, 3, "5min", "mean"
 
 MOST_SEEDS = 100
 
-UNIT = "device.mapping_unit"
-"""The key of a mapping unit."""
+UNIT, SPARE = "device.mapping_unit", "device.spare"
+"""The keys of a mapping unit, and of over-provisioning as a share of the flash."""
 
 _STEPS = (1, 2, 3, 5, 10)
 """First digits of the minutes of an estimate."""
@@ -293,7 +293,7 @@ def _units(vary: Sequence[str]) -> tuple[int, ...]:
         if axis.key != UNIT:
             raise UserError(
                 f"--vary {text}: advice compares mapping units alone, such as --vary {UNIT}=16KiB,64KiB. "
-                "ftlkit sweep runs all values of a key."
+                f"ftlkit curve spare tells what {SPARE} buys, and ftlkit sweep runs all values of a key."
             )
         sizes += [quantity("size", f"--vary {UNIT}", value) for value in axis.values()]
     return tuple(sizes)
