@@ -16,14 +16,14 @@ import ftlkit as fk
 from advice import FIN1, answer_of, sought, with_columns
 from conftest import Call, write_msr
 from ftlkit._util import units
-from ftlkit.advice import phrasing, search_result
+from ftlkit.advice import confidence, phrasing, search_result
 from ftlkit.advice.answer import Answer, answer
 from ftlkit.advice.document import document
 from ftlkit.advice.measure import Measured, Runner
 from ftlkit.advice.page import ADVISED, page, panels
 from ftlkit.advice.query import Query
 from ftlkit.advice.run import search_stacks
-from ftlkit.advice.search_result import VOLATILE, Rung, SearchResult, is_of
+from ftlkit.advice.search_result import VOLATILE, LastRun, Rung, SearchResult, UnitTrial, is_of
 from ftlkit.advice.space import Head, Space
 from ftlkit.cli.advise import show
 from ftlkit.report.cautions import cautions
@@ -252,7 +252,7 @@ def test_what_the_held_out_part_refutes_is_not_advised(whole: Answer) -> None:
     best, other = with_a_rival(whole, 1.24)
     advice = again(whole)
     assert advice.advised.stack == other
-    assert advice.sentences[0].startswith(f"Too few trials; best so far: {other} (on the searched part ")
+    assert advice.sentences[0].startswith(f"Not certain; best so far: {other} (on the searched part ")
     assert said(advice, f"{best} won the search but lost on held-out requests: ")
     with_a_rival(whole, 1.04)
     assert again(whole).sentences[0].startswith(f"Take {other}: "), "so little is no reason for doubt"
@@ -445,6 +445,14 @@ def test_a_search_cut_short_says_best_so_far_first(whole: Answer) -> None:
     result.is_surveyed = False
     assert first(query, result).startswith("Not enough time; best so far: ")
     assert "(not every mapping was tried with all of the RAM)" in first(query, result)
+    only = next(iter(result.finalists.values()))
+    result.units = [UnitTrial(4096, is_own=True, told={only.stack: only}), UnitTrial(8192)]
+    assert confidence.cause(query, result, "") == "not enough time"
+    result.units[1].told[only.stack] = only
+    result.last_run = LastRun(9, 4, {})
+    assert confidence.cause(query, result, "") == "not enough time beside mapping units and a longer run"
+    assert confidence.cause(query, result, confidence.UNCONFIRMED) == "not certain"
+    result.units, result.last_run = [], None
     result.is_surveyed = True
     assert first(query, result).startswith("Take ")
     result.finalists = {}

@@ -296,7 +296,7 @@ def _take(query: Query, result: SearchResult, best: Measured, others: Mapping[st
         risk = f", where a power cut loses {loses}"
     if short:
         so_far = "best so far, though it does not keep up with the arrivals" if behind else "best so far"
-        why = cause(query, result)
+        why = cause(query, result, short)
         return f"{within}{why if within else why[0].upper() + why[1:]}; {so_far}: {best.stack} ({short}){risk}"
     if behind:
         many = f"{'none' if within else 'None'} of the {len(others)} stacks that were measured keeps"

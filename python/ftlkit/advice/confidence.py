@@ -29,6 +29,8 @@ _NAMED = 5
 """Most unmeasured stacks to name."""
 _OF_EVERY_RUN = ("misaligned", "repeated", "untouched", "laps")
 """Kinds of caution that hold for every run of a workload, whatever the stack."""
+UNCONFIRMED = "on the searched part another was best, so one that was not tried may be better"
+"""A shortage that more time alone does not end: two parts of the workload disagree."""
 _NUMBERS = {2: "Two", 3: "Three"}
 """Small numbers at the beginning of a sentence."""
 
@@ -402,11 +404,18 @@ def shortage(query: Query, result: SearchResult, chosen: Measured, best: Measure
     return next((reason for reason in reasons if reason), "")
 
 
-def cause(query: Query, result: SearchResult) -> str:
-    """What ended a search before it had done all that it would have."""
+def cause(query: Query, result: SearchResult, short: str) -> str:
+    """What ended a search before it had done all that it would have; `short`: what is missing."""
     if result.interrupted:
         return "the search was stopped"
-    return "too few trials" if _is_out_of_trials(query, result) else "not enough time"
+    if short == UNCONFIRMED:
+        return "not certain"
+    if _is_out_of_trials(query, result):
+        return "too few trials"
+    others = any(trial.told and not trial.is_own for trial in result.units)
+    later = ["mapping units"] if others else []
+    later += ["a longer run"] if result.last_run is not None else []
+    return f"not enough time beside {' and '.join(later)}" if later else "not enough time"
 
 
 def _is_out_of_trials(query: Query, result: SearchResult) -> bool:
@@ -471,7 +480,7 @@ def _unconfirmed(query: Query, chosen: Measured, best: Measured) -> str:
     costs = [measured.point([query.metric]).costs.get(query.metric) for measured in (chosen, best)]
     if costs[0] is None or costs[1] is None or ratio(costs[0], costs[1]) <= 1 + NEAR:
         return ""
-    return "on the searched part another was best, so one that was not tried may be better"
+    return UNCONFIRMED
 
 
 def _missed(query: Query, result: SearchResult, best: Measured) -> str:
