@@ -7,7 +7,7 @@ import pytest
 
 import ftlkit as fk
 from conftest import Call
-from ftlkit.report.life import column, even_bytes
+from ftlkit.report.life import column, even_bytes, worn_before
 from ftlkit.report.page import page
 from ftlkit.report.tables import columns
 
@@ -69,6 +69,25 @@ def test_even_wear_is_that_of_the_workload_not_of_the_preparation(ftl: str, apar
     known = [life for life in lives if life]
     assert len(known) == len(lives)
     assert max(known) < apart * min(known)
+
+
+def test_cycles_that_a_preparation_used_up_are_told() -> None:
+    """A skip of as many requests more shortens the forecast by as much as is told."""
+    asked: Any = {"device": "slc-small", "capacity": "64MiB", "clock": False, "daily_writes": "1GB"}
+    asked["settings"] = ["device.endurance=1000"]
+    lives, shares = [], []
+    for skip in (60_000, 180_000):
+        found = fk.compare("randwrite", "page", requests=skip + 60_000, skip=skip, precondition="steady", **asked)
+        endurance = found.document["runs"][0].get("endurance")
+        assert endurance is not None
+        assert endurance["spares_gone"] is not None
+        lives.append(endurance["spares_gone"]["years"])
+        (sentence,) = worn_before(found)
+        shares.append(float(sentence.partition("about ")[2].split("\N{NO-BREAK SPACE}")[0]) / 100)
+    assert lives[1] / lives[0] == pytest.approx((1 - shares[1]) / (1 - shares[0]), rel=0.03)
+    assert shares[1] - shares[0] > 0.02
+    small: Any = asked | {"settings": []}
+    assert not worn_before(fk.compare("randwrite", "page", requests=60_000, precondition="steady", **small))
 
 
 def test_a_column_of_lives_has_one_kind(results: fk.Results) -> None:

@@ -19,7 +19,7 @@ from ftlkit.advice.query import REFERENCE, Query, enough
 from ftlkit.report import drift
 from ftlkit.report.cautions import more
 from ftlkit.report.drift import ENOUGH_ERASES, is_in_first_turn, more_times
-from ftlkit.report.life import cycles, even, is_own_rate, lasting, rate
+from ftlkit.report.life import cycles, even, is_own_rate, lasting, rate, worn_before
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
@@ -124,7 +124,7 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     beside = f" ({REFERENCE}: {its})" if its else ""
     over = f"over {years:g} years"
     told = f"That is {times}{writes} (drive writes per day {over}){beside}, with {cycles(document)}."
-    return [told, *_unchecked(best)]
+    return [told, *worn_before(Outcome(document)), *_unchecked(best)]
 
 
 def _unchecked(measured: Measured) -> list[str]:

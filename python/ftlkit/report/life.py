@@ -29,6 +29,9 @@ COLUMNS = ("first block fails", "spares gone", "range", "DWPD", "life at that ra
 
 DAYS_A_YEAR = 365
 
+MUCH_WORN = 0.01
+"""From this share of its cycles on a preparation is told to have worn the device."""
+
 SCALED = "client-tlc"
 """The preset that follows the workload; it has flash and dies of client-like."""
 
@@ -82,6 +85,7 @@ def lives(results: Outcome) -> list[str]:
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does), with {cycles(results.document)}; drive writes per day (DWPD) are over {years:g} years."
         )
+    sentences += worn_before(results)
     if unknown := [one.label for one in forecast if one.is_behind is None]:
         sentences.append(
             f"Without a clock it was not measured whether {listed(unknown)} can write at that rate, or at the DWPD."
@@ -95,6 +99,31 @@ def lives(results: Outcome) -> list[str]:
         told[0] += _scaled(results)
         told += _too_slow(results)
     return [*told, *_refused(reasons, more(results))]
+
+
+def worn_before(results: Outcome) -> list[str]:
+    """The share of their cycles that blocks had used before, where forecasts are shorter by it.
+
+    By the pages that were written then: results do not have the erases.
+    """
+    pages = math.prod(device_of(results.document)["geometry"][key] for key in GEOMETRY)
+    chosen = results.document.get("precondition_chosen")
+    live = (chosen.get("live_pages") or 0) if chosen else 0
+    told = []
+    for run in results.document["runs"]:
+        endurance, prepared = run.get("endurance"), run["precondition"]
+        if endurance is None or (life := endurance["spares_gone"]) is None or life["is_measured"]:
+            continue
+        written = prepared["pages_written"] if prepared else 0
+        skipped = run.get("skipped_requests", 0) * run["host_pages_written"] / max(1, sum(run["requests"].values()))
+        again = max(0, written - live) * prepared["page_write_amplification"] if prepared else 0.0
+        programmed = min(written, live) + again + skipped * (lasting(run) or 0.0)
+        share = (programmed / pages - 1) / endurance["limit"]
+        if share >= MUCH_WORN:
+            told.append(f"{units.share(share)} under {run['label']}")
+    if not told:
+        return []
+    return [f"Before the measurement blocks lost about {listed(told)} of their cycles, which forecasts leave out."]
 
 
 def _scaled(results: Outcome) -> str:
