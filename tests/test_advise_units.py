@@ -331,17 +331,19 @@ def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Pa
 )
 def test_only_a_unit_that_may_reach_the_best_is_said_to_be_it(ended: float, named: str) -> None:
     trials = []
-    for unit, parts in ((4096, [2.0] * 10), (16_384, [*[3.1] * 4, 3.0, 3.0, *[ended] * 4])):
+    falling = [*[3.1] * 4, 3.0, 3.0, *[ended] * 4]
+    # The best of all takes more RAM than there is.
+    for unit, parts, ram in ((4096, [2.0] * 10, 4), (16_384, falling, 4), (65_536, [1.0] * 10, 6)):
         made = sampled(runs=sampled()["runs"][:1])
         (measured,) = made["runs"]
         measured["series"] |= {"write_amplification": [*parts], "host_written_bytes": [*range(1, 11)]}
         measured |= {"write_amplification": sum(parts) / 10, "host_pages_written": 10**9}
         made["study"] = {"workload": {"generator": {}}}
-        row = dict.fromkeys(COLUMNS, 1) | {"label": "page", "write_amplification": sum(parts) / 10}
+        row = dict.fromkeys(COLUMNS, 1) | {"write_amplification": sum(parts) / 10, "ram_bytes": ram}
         told = {"page": Measured("page", [row | {"document": json.dumps(made)}])}
         trials.append(UnitTrial(unit, is_own=unit == 4096, told=told))
     result = SearchResult(9, frozenset(), {}, 1 << 30, units=trials)
-    text = " ".join(map(typed, sentences(Query("randwrite", goal="wa"), result, trials[0].told["page"])))
+    text = " ".join(map(typed, sentences(Query("randwrite", goal="wa", ram_bytes=5), result, trials[0].told["page"])))
     assert f"Write amplification had not settled with units of 16 KiB, {named}" in text
 
 

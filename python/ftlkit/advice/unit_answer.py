@@ -295,8 +295,11 @@ def _not_compared(query: Query, result: SearchResult, mine: Measured) -> list[st
     if open_runs:
         every = sorted(trial.unit_bytes for trial in result.units if any(_runs(trial)))
         runs = [run for runs in open_runs.values() for run in runs]
-        costs = {trial.unit_bytes: [_long_run(query, run) for run in _runs(trial)] for trial in result.units}
-        most = min(most for some in costs.values() for _, most in some)
+        costs = {
+            trial.unit_bytes: [_long_run(query, run) for run in _runs(trial) if is_within(query, run)]
+            for trial in result.units
+        }
+        most = min((most for some in costs.values() for _, most in some), default=0.0)
         rivals = costs if mine in runs else open_runs
         able = [unit for unit in rivals if any(least <= most for least, _ in costs[unit])]
         so = f", so {_sizes(able)} may be best" if able else ", but none of these comes near the best"
@@ -312,7 +315,7 @@ def _long_run(query: Query, run: Measured) -> tuple[float, float]:
 
     Write amplification may go on as far as it went, and beyond that as far as that of settled runs.
     """
-    cost = run.point([query.metric]).costs.get(query.metric)
+    cost = run.point([query.metric], is_exact=True).costs.get(query.metric)
     outcome = Outcome(json.loads(run.rows[0]["document"]))
     (mine,) = outcome.document["runs"]
     part = drift.parts(mine)
