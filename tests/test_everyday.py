@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import ftlkit as fk
 import reproduction
@@ -19,6 +20,7 @@ from ftlkit._native import UserError
 from ftlkit._util import trace_files, units
 from ftlkit.advice.run import heads
 from ftlkit.advice.space import holders
+from ftlkit.cli import app
 from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram, stream_columns, streams
 from ftlkit.study import Options, bare_sizes, builder, one_line, slices
@@ -98,6 +100,11 @@ def test_an_error_ends_with_the_line_that_was_meant(typed: str, meant: str, call
     assert result.stderr.splitlines()[-1] == f"Try: {meant}"
 
 
+def test_an_error_of_the_module_names_the_command() -> None:
+    ended = CliRunner().invoke(app, ["curve", "cache", "zipf", "--in-use", "80%"], prog_name="python -m ftlkit")
+    assert ended.stderr.splitlines()[-1] == "Try: ftlkit curve cache --help"
+
+
 @pytest.mark.parametrize(
     ("size", "options", "meant"),
     [
@@ -123,7 +130,7 @@ def test_a_job_larger_than_the_drive_is_refused_before_any_work(
     [
         ("--spare", "It is a key of the study: --set device.spare=VALUE"),
         ("--mapping-unit", "It is a key of the study: --set device.mapping_unit=VALUE"),
-        ("--op", "Of over-provisioning OP the spare is OP / (1 + OP): --set device.spare=SHARE"),
+        ("--op", "It is a key of the study: --set device.op=VALUE"),
     ],
 )
 def test_a_key_typed_as_an_option_is_told_with_set(flag: str, said: str, call: Call) -> None:

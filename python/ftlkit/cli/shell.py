@@ -174,8 +174,9 @@ class Shell(Group):
             command = ctx.meta.get("command")
             _end(_with_correction(f"{error}", ctx.meta["typed"], ctx=command), USER_ERROR)
         except UsageError as error:
-            path = error.ctx.command_path.split(" ")[1:] if error.ctx is not None else []
-            help_line = " ".join(["ftlkit", *path, "--help"])
+            below = error.ctx
+            path = below.command_path.removeprefix(below.find_root().command_path) if below is not None else ""
+            help_line = f"ftlkit{path} --help"
             message = _no_option(error) if hasattr(error, "possibilities") else error.format_message()
             _end(_with_correction(message, ctx.meta["typed"], help_line, error.ctx), USER_ERROR)
         except FtlBug as error:
@@ -200,8 +201,6 @@ def _no_option(error: Any) -> str:  # noqa: ANN401 - its class differs by versio
         return f"{message} here. Commands that have it: {', '.join(having)}"
     flags = [flag for _, flags in _flags(error.ctx.command, "") for flag in flags]
     key = error.option_name.lstrip("-").replace("-", "_")
-    if key == "op" and "--set" in flags:
-        return f"{message}. Of over-provisioning OP the spare is OP / (1 + OP): --set device.spare=SHARE"
     if key in SECTION_OF and "--set" in flags:
         return f"{message}. It is a key of the study: --set {SECTION_OF[key]}.{key}=VALUE"
     own = near(error.option_name, flags)
