@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import ftlkit as fk
+from advice import sought
 from ftlkit._util import Json
 from ftlkit.results.store import Store
 from ftlkit.sweeps import plan as plans
@@ -77,6 +78,16 @@ def test_points_of_a_sweep_say_once_how_their_trace_was_read(tmp_path: Path) -> 
     done = runs.run(made, Store(tmp_path / "store", create=True), Local())
     facts = json.loads(done.rows[0]["document"])["workload"]["facts"]
     assert sum("in steps of 1s" in fact for fact in facts) == 1
+
+
+@pytest.mark.parametrize(("goal", "says_steps"), [("mean", True), ("wa", False)])
+def test_advice_tells_of_its_trace_what_comparisons_do(goal: str, tmp_path: Path, *, says_steps: bool) -> None:
+    for trace, part, is_said in [
+        (tencent(tmp_path / "seconds.csv", seconds=60), "in steps of 1s", says_steps),
+        (streams(tmp_path / "streams.csv", 11), "shared the last stream", True),
+    ]:
+        advice = sought(tmp_path, trace, goal=goal, ftl="page:streams=hints", trials=1, seeds=1, options={})
+        assert any(part in caution for caution in advice.cautions) == is_said
 
 
 @pytest.mark.parametrize(("loop", "seconds"), [("closed", 12), ("open", 1)])

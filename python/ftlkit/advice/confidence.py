@@ -27,8 +27,8 @@ _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
 """Most unmeasured stacks to name."""
-_OF_EVERY_RUN = ("misaligned", "repeated", "untouched", "laps")
-"""Kinds of caution that hold for every run of a workload, whatever the stack."""
+_OF_EVERY_RUN = ("misaligned", "repeated", "ticks", "shared_streams", "untouched", "laps")
+"""Kinds of caution about the workload, whatever came of the run."""
 UNCONFIRMED = "on the searched part another was best, so one that was not tried may be better"
 """A shortage that more time alone does not end: two parts of the workload disagree."""
 _NUMBERS = {2: "Two", 3: "Three"}
