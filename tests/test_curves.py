@@ -246,6 +246,16 @@ def test_spare_reads_traces_with_the_options_that_errors_name(call: Call, tmp_pa
     curve = ("curve", "spare", "mixed.csv", "--spares", "0.1,0.2", "--precondition", "none")
     result = call(*curve, "--columns", "time:ms, op, offset:B, size:B", "--set", "page.victim=fifo")
     assert "0.2" in result.stdout
+    assert "mixed.csv read as columns" in result.stderr
+    assert "No block was erased" in result.stdout
+
+
+def test_spare_cautions_of_data_that_the_workload_never_touches(call: Call, tmp_path: Path) -> None:
+    options = ("--span", "8MiB", "--capacity", "64MiB", "--requests", 2000, "--spares", "0.2", "--report", "s.html")
+    for in_use, is_said in ((), True), (("--in-use", "13%"), False):
+        curve = call("curve", "spare", "randwrite", *options, *in_use)
+        for text in (curve.stdout, (tmp_path / "s.html").read_text(encoding="utf-8")):
+            assert ("never touch" in text) == is_said
 
 
 def test_no_band_goes_below_zero() -> None:

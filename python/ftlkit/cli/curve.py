@@ -142,7 +142,8 @@ def spare(
     def show(done: Sweep, report: Path | None = None) -> None:
         for row in done.failed:
             say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
-        _show(drawings.spare(spares.measured(done), made.document, workload), report)
+        told = spares.told(made, done)
+        _show(drawings.spare(spares.measured(done), made.document, workload, *told), report)
 
     with kept_when_stopped(store, show):
         done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))

@@ -93,7 +93,9 @@ def _enough(names: Sequence[str], ratios: Sequence[float]) -> str:
     return f"{text}; the largest shown, {names[-1]}, answers {units.share(ratios[-1])}."
 
 
-def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawing:
+def spare(
+    points: list[spares.Measured], request: Json, workload: str, facts: list[str], cautions: list[str]
+) -> Drawing:
     """Write amplification over spare, beside theory."""
     metric = COLUMNS["page_write_amplification"]
     model = "uniform writes, greedy (Van Houdt 2013)"
@@ -113,6 +115,7 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
     return Drawing(
         f"Write amplification over spare on {workload}{clock}",
         [
+            *facts,
             "Pages programmed for each page that host writes touch, as theory counts.",
             "Measured in a run at each spare; a band is the 95 % interval over seeds.",
             *at,
@@ -132,6 +135,7 @@ def spare(points: list[spares.Measured], request: Json, workload: str) -> Drawin
         ],
         request,
         _bought(points),
+        cautions,
     )
 
 

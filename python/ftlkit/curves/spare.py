@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit.models.uniform import greedy
+from ftlkit.sweeps.intro import facts
+from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, lives
 
 if TYPE_CHECKING:
     from ftlkit.results.noise import Estimate
+    from ftlkit.sweeps.plan import Plan
     from ftlkit.sweeps.run import Sweep
 
 KEY = "device.spare"
@@ -64,6 +67,11 @@ def measured(done: Sweep) -> list[Measured]:
     if not points:
         raise UserError("no point has a write amplification: the workload writes nothing, or every point failed.")
     return points
+
+
+def told(plan: Plan, done: Sweep) -> tuple[list[str], list[str]]:
+    """What the points were run on, by the first of them, and the cautions of all."""
+    return facts(plan, groups(done.rows)[:1]), statements(done.rows, "wa").cautions
 
 
 def _model(document: Json) -> float:
