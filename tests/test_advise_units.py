@@ -31,6 +31,7 @@ from ftlkit.advice.search_result import SearchResult, UnitTrial
 from ftlkit.advice.unit_answer import _other, _own, _slices, rows, sentences, trade
 from ftlkit.cli.advise import show
 from ftlkit.results.columns import COLUMNS
+from ftlkit.results.outcome import device_of
 from ftlkit.results.store import Store
 from ftlkit.study import Options
 from ftlkit.sweeps import plan as plans
@@ -322,22 +323,27 @@ def test_told_orders_of_units_agree_with_the_closed_form(seed: int, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("ended", "named"),
+    ("ended", "passes", "named"),
     [
-        pytest.param(2.4, "so 16 KiB may be best: ", id="falling towards the best"),
-        pytest.param(3.6, "but none of these comes near the best.", id="rising away from it"),
-        pytest.param(2.9, "but none of these comes near the best.", id="falling too little"),
+        pytest.param(2.4, 3.0, "so 16 KiB may be best: ", id="falling towards the best"),
+        pytest.param(3.6, 3.0, "but none of these comes near the best.", id="rising away from it"),
+        pytest.param(2.9, 3.0, "but none of these comes near the best.", id="falling too little"),
+        pytest.param(3.1, 0.5, "but none of these comes near the best.", id="half a pass, level"),
+        pytest.param(3.1, 0.2, "so 16 KiB may be best: ", id="a fifth of a pass, level"),
     ],
 )
-def test_only_a_unit_that_may_reach_the_best_is_said_to_be_it(ended: float, named: str) -> None:
+def test_only_a_unit_that_may_reach_the_best_is_said_to_be_it(ended: float, passes: float, named: str) -> None:
     trials = []
-    falling = [*[3.1] * 4, 3.0, 3.0, *[ended] * 4]
+    falling = [*[3.1] * 6, *[ended] * 4]
     # The best of all takes more RAM than there is.
     for unit, parts, ram in ((4096, [2.0] * 10, 4), (16_384, falling, 4), (65_536, [1.0] * 10, 6)):
         made = sampled(runs=sampled()["runs"][:1])
         (measured,) = made["runs"]
         measured["series"] |= {"write_amplification": [*parts], "host_written_bytes": [*range(1, 11)]}
-        measured |= {"write_amplification": sum(parts) / 10, "host_pages_written": 10**9}
+        device = device_of(made)
+        pages = device["logical_bytes"] // device["geometry"]["page_size_bytes"]
+        written = round(pages * (passes if unit == 16_384 else 2))
+        measured |= {"write_amplification": sum(parts) / 10, "host_pages_written": written}
         made["study"] = {"workload": {"generator": {}}}
         row = dict.fromkeys(COLUMNS, 1) | {"write_amplification": sum(parts) / 10, "ram_bytes": ram}
         told = {"page": Measured("page", [row | {"document": json.dumps(made)}])}

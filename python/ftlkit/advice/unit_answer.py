@@ -32,6 +32,9 @@ _ALIKE = 1.1
 _CHEAP = 1.1
 """A unit that saves RAM is named where it costs less than this factor of the goal."""
 
+_LEAST_PASS = 0.1
+"""A smaller part of a pass over the data bounds nothing."""
+
 WHOLE = " (whole map in RAM)"
 """Behind the name of a stack whose cache is as large as the map in flash."""
 
@@ -313,18 +316,19 @@ def _not_compared(query: Query, result: SearchResult, mine: Measured) -> list[st
 def _long_run(query: Query, run: Measured) -> tuple[float, float]:
     """The least and the most that a stack may cost in longer runs, for all that a run tells.
 
-    Write amplification may go on as far as it went, and beyond that as far as that of settled runs.
+    Write amplification may go on as far as it went, and beyond that as far as that of settled runs;
+    in a part of a pass over the data as often as such parts make a pass.
     """
     cost = run.point([query.metric], is_exact=True).costs.get(query.metric)
     outcome = Outcome(json.loads(run.rows[0]["document"]))
     (mine,) = outcome.document["runs"]
     part = drift.parts(mine)
-    is_new = drift.is_in_first_turn(mine) or drift.is_filling(outcome, mine) or drift.passes(outcome, mine) < 1
-    if cost is None or not part or min(part) <= 0 or is_new:
+    is_new, passes = drift.is_in_first_turn(mine) or drift.is_filling(outcome, mine), drift.passes(outcome, mine)
+    if cost is None or not part or min(part) <= 0 or is_new or passes < _LEAST_PASS:
         return 0.0, math.inf
-    went = part[-1] / part[0]
-    ends = [end * part[-1] / (run.mean("write_amplification") or part[-1]) for end in (min(1.0, went), max(1.0, went))]
-    return cost * ends[0] / drift.APART, cost * ends[1] * drift.APART
+    went, parts = part[-1] / part[0], max(1.0, 1 / passes)
+    last = cost * part[-1] / (run.mean("write_amplification") or part[-1])
+    return last * (min(1.0, went) / drift.APART) ** parts, last * (max(1.0, went) * drift.APART) ** parts
 
 
 def _sizes(sizes: Iterable[int]) -> str:
