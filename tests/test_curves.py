@@ -303,6 +303,15 @@ def test_bad_input_is_answered(arguments: list[str], words: list[str], call: Cal
         assert word in " ".join(result.stderr.split())
 
 
+@pytest.mark.parametrize(("curve", "has_share"), [("cache", False), ("load", True)])
+def test_ways_out_are_those_of_the_command(curve: str, call: Call, tmp_path: Path, *, has_share: bool) -> None:
+    rows = (f"{at},read,{at * 2 * 10**12},4096" for at in range(2))
+    (tmp_path / "sparse.csv").write_text("\n".join(["time_ns,op,offset,length", *rows]))
+    error = " ".join(call("curve", curve, "sparse.csv", "--capacity", "auto", exits=2).stderr.split())
+    assert ("--in-use" in error) == has_share
+    assert re.search("[.,] [Tt]ake a smaller device .*, (or )?prepare nothing [(]--precondition none[)]", error)
+
+
 def test_a_trace_of_several_devices_is_refused(call: Call, tmp_path: Path) -> None:
     lines = [f"{128_166_372_000_000_000 + at},host,{at % 2},Write,{at * 4096},4096,500" for at in range(100)]
     (tmp_path / "two.csv").write_text("\n".join(lines) + "\n")

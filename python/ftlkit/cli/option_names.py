@@ -33,6 +33,20 @@ _STACK = "ftl.name: "
 """Beginning of errors about a stack."""
 
 
+_WAY = re.compile(r"\b(?:or )?([^,.()]+) \([a-z_]+\.[a-z_]+ = [^(),]+, (--[a-z-]+) [^()]*\)(?:, |$)")
+"""A way out by a key of a study and its option, among others between commas."""
+
+
+def possible(error: str, flags: Mapping[str, str]) -> str:
+    """An error without the ways out by options that the command does not have."""
+    there = set(flags.values())
+    kept = _WAY.sub(lambda way: way[0] if way[2] in there else "", error).removesuffix(", ")
+    if kept == error:
+        return error
+    *ways, last = re.sub(r"(?<=\. )[a-z]", lambda first: first[0].upper(), kept).split("), ")
+    return "), ".join([*ways, last if last.startswith("or ") or not ways else f"or {last}"])
+
+
 def as_typed(error: str, given: Mapping[str, Any], flags: Mapping[str, str]) -> str:
     """An error that begins with an option and its value, if one that was given is at fault.
 

@@ -147,10 +147,11 @@ class Command(_Plain, TyperCommand):
         try:
             return super().invoke(ctx)
         except UserError as error:
-            from ftlkit.cli.option_names import as_typed, flags_of  # noqa: PLC0415 - only errors need it
+            from ftlkit.cli.option_names import as_typed, flags_of, possible  # noqa: PLC0415 - only errors need it
 
             ctx.find_root().meta["command"] = ctx
-            raise UserError(as_typed(str(error), ctx.params, flags_of(self.params))) from error
+            flags = flags_of(self.params)
+            raise UserError(possible(as_typed(str(error), ctx.params, flags), flags)) from error
 
 
 class Group(_Plain, TyperGroup):
