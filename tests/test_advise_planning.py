@@ -318,7 +318,8 @@ def test_too_few_trials_are_told_first_with_how_many_would_do(monkeypatch: pytes
     assert "too few trials; best so far: " in few
     said = re.search(r"mappings were tried; --trials (\d+) tries all of them", few)
     assert said, few
-    assert "(not every mapping was tried with all of the RAM)" in first(int(said[1]) // 2 + 3)
+    full = f"(not every mapping was tried with all of the RAM; --trials {said[1]} tries all of them)"
+    assert full in first(int(said[1]) // 2 + 3)
     assert re.match("With 256\N{NO-BREAK SPACE}KiB (.*)take ", first(int(said[1])))
 
 

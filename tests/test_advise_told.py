@@ -505,9 +505,9 @@ def test_that_few_mappings_were_tried_is_said_first(whole: Answer) -> None:
     assert "(3 of 6 mappings were tried)" in advice.sentences[0]
     fates = {fate.name: fate.reason for fate in search_result.fates(advice.query, result)}
     assert fates["aps"] == "not tried, since there was no time"
-    result.survey_trials = 12
+    result.survey_trials = 120
     assert again(whole).sentences[0].startswith("Too few trials; best so far: ")
-    assert "(3 of 6 mappings were tried; --trials 12 tries all of them)" in again(whole).sentences[0]
+    assert "(3 of 6 mappings were tried; --trials 120 tries all of them)" in again(whole).sentences[0]
 
 
 def test_that_stacks_that_were_named_were_not_tried_is_said_first(whole: Answer) -> None:

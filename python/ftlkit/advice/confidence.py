@@ -388,7 +388,7 @@ def shortage(query: Query, result: SearchResult, chosen: Measured, best: Measure
     reasons = (
         _mappings(query, result),
         _named(result),
-        "" if result.is_surveyed else "not every mapping was tried with all of the RAM",
+        "" if result.is_surveyed else f"not every mapping was tried with all of the RAM{_would_do(query, result)}",
         _policies(result),
         "" if is_held_out else "nothing was measured on the held-out part",
         "" if query.goal != "ram" or result.is_least_tried else "not every mapping was tried with the least RAM",
@@ -427,10 +427,13 @@ def _mappings(query: Query, result: SearchResult) -> str:
     tried, all_ = len(result.candidates) - len(result.untried), len(result.candidates)
     if tried == all_:
         return ""
-    more = ""
-    if _is_out_of_trials(query, result) and not result.interrupted:
-        more = f"; --trials {result.survey_trials} tries all of them"
-    return f"{tried} of {all_} mappings were tried{more}"
+    return f"{tried} of {all_} mappings were tried{_would_do(query, result)}"
+
+
+def _would_do(query: Query, result: SearchResult) -> str:
+    """How many trials would try all mappings, where the number of trials ended the search."""
+    is_short = _is_out_of_trials(query, result) and (query.trials or 0) < result.survey_trials
+    return f"; --trials {result.survey_trials} tries all of them" if is_short and not result.interrupted else ""
 
 
 def _named(result: SearchResult) -> str:
