@@ -43,6 +43,7 @@ from ftlkit.advice.space import (
     named,
     others,
 )
+from ftlkit.report.cautions import FEW_FOR_P99
 from ftlkit.sweeps.goals import TIMELESS
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ _SHARED = 12
 """So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
 _REFILLED, _FAMILIES = 2, 5
 """Number of best stacks, with those of near mappings, that are tried with another split of RAM."""
+_IMPROVED = 3
+"""Number of near mappings whose best is tried with each other setting."""
 _LEVELLED = 3
 """Mappings that are tried first under each wear policy, for the goal life."""
 _BEST = 3
@@ -101,6 +104,8 @@ class Search:
                 if not self._sift(requests):
                     break
             self._finish()
+            while self._hold_out_near():
+                pass
             self._use_what_is_left()
         except KeyboardInterrupt as stop:
             # It may come between two runs, too.
@@ -244,15 +249,23 @@ class Search:
 
     def _near_the_best(self) -> list[str]:
         """What differs in one thing from the two best on the held-out part and was not run."""
-        query, finished = self._query, self.result.finalists
-        points = [measured.point(query.metrics) for measured in finished.values() if measured.rows]
+        query, near = self._query, []
         most = query.ram_bytes or float("inf")
-        near: list[str] = []
-        for point in ranked([point for point in points if point.ram <= most], query, slack=1.0)[:2]:
+        for point in self._best_held_out()[:2]:
             near += [other for other, _ in self._space.relogged(point.stack, most - point.ram)]
             if query.ram_bytes is not None:
                 near += [sizes[0] for sizes in self._space.refilled(point.stack, int(most - point.ram))]
         return [stack for stack in dict.fromkeys(near) if stack not in self.result.asked_for]
+
+    def _best_held_out(self) -> list[Point]:
+        """Those that may be advised of what was run on the held-out part, the best first."""
+        most, is_searched = self._query.ram_bytes or float("inf"), REFERENCE in self.result.candidates
+        points = [
+            run.point(self._query.metrics)
+            for run in self.result.finalists.values()
+            if run.rows and (run.stack != REFERENCE or is_searched)
+        ]
+        return ranked([point for point in points if point.ram <= most], self._query, slack=1.0)
 
     def _logs(self, rung: Rung) -> Proposals:
         """The mappings that have a log with each second size of it, the best mapping first."""
@@ -304,10 +317,11 @@ class Search:
         """Try the best with other settings, and with its RAM shared otherwise, until none is new.
 
         What differs in one thing from the best of the survey is likelier to be better than what is
-        drawn.
+        drawn. So are others near to it: their settings may gain more.
         """
         for _ in range(_SHARED):
-            best = self._ranking(rung)[:1]
+            order = ranked(self._points(rung), self._query)
+            best = [point.stack for point in self._near_mappings(order)[:_IMPROVED]]
             tried = [
                 changed
                 for stack in best
@@ -520,17 +534,23 @@ class Search:
                 *self._space.smaller(best[0]),
                 *(changed for stack in self._leaders(rung) for changed in self._refilled(rung, stack)),
             ]
-            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
             reserved_s = self._times.waiting_s(rung, list(dict.fromkeys([*best, REFERENCE, *self._required(order)])))
-            while new and self._times.again_s(rung, best[0], len(new)) + reserved_s > self._clock.left_s:
-                new.pop()
-            if not new:
+            if not self._try_beside(rung, best[0], tried, reserved_s):
                 break
-            self._measure(rung, new, reserved_s)
-            # They were no part of what had to be run.
-            rung.begun = {stack: None for stack in rung.begun if stack in rung.tried or stack not in new}
-            is_any |= any(stack in rung.tried for stack in new)
+            is_any = True
         return is_any
+
+    def _try_beside(self, rung: Rung, stack: str, others: Sequence[str], reserved_s: float) -> bool:
+        """Run those that differ from a stack over its prefix, as many as fit; whether any was."""
+        new = [other for other in dict.fromkeys(others) if other not in rung.tried]
+        while new and self._times.again_s(rung, stack, len(new)) + reserved_s > self._clock.left_s:
+            new.pop()
+        if not new:
+            return False
+        self._measure(rung, new, reserved_s)
+        # They were no part of what had to be run.
+        rung.begun = {other: None for other in rung.begun if other in rung.tried or other not in new}
+        return any(other in rung.tried for other in new)
 
     def _seen(self) -> set[str]:
         """The stacks that were tried on any prefix."""
@@ -568,14 +588,19 @@ class Search:
 
         Else a leader's many forms would crowd out another mapping that is better there.
         """
-        metric, points = self._query.metric, self._points(rung)
-        order = ranked(points, self._query)
+        points = self._points(rung)
+        near = self._near_mappings(ranked(points, self._query))
+        return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), near)
+
+    def _near_mappings(self, order: Sequence[Point]) -> list[Point]:
+        """The best of each mapping that is near to the first of some stacks in their order."""
+        metric = self._query.metric
         near: dict[str, Point] = {}
         for point in order:
             is_near = point.costs[metric] <= choice.MARGIN * order[0].costs[metric]
             if is_near and point.is_behind <= order[0].is_behind:
                 near.setdefault(mapping(point.stack), point)
-        return choice.with_more(choice.halve(points, self._query.metrics, FINALISTS), list(near.values()))
+        return list(near.values())
 
     def _finalists(self, rung: Rung) -> list[str]:
         """Those that are to be run on the held-out part.
@@ -628,6 +653,32 @@ class Search:
             # What the first ones took tells whether there is time for more.
             self._times.held_out_pace = (left_s - self._clock.left_s) / expected if expected else 1.0
             waiting, least = waiting[many:], 0
+
+    def _hold_out_near(self) -> bool:
+        """Run the mappings that lead on the held-out part with the next sizes of their logs there.
+
+        The searched part may have misjudged a mapping, and then its sizes, too. Returns whether any
+        was run. Of few requests luck would choose.
+        """
+        result, most = self.result, self._query.ram_bytes or float("inf")
+        if self._query.goal == "ram" or result.requests - result.searched < FEW_FOR_P99:
+            return False
+        rung, before = result.last, len(result.finalists)
+        leaders = self._near_mappings(self._best_held_out())[:_FAMILIES]
+        sized = [
+            other
+            for point in leaders
+            for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]
+            if other not in result.finalists and other not in rung.over
+        ][: _FEW * self._executor.checks if self._clock.is_running else None]
+        if sized:
+            best = leaders[0].stack
+            self._try_beside(rung, best, sized, self._times.held_out_paced_s(rung, [best] * len(sized)))
+            rung.halved = self._halved_at_last(rung)
+            self._clock.limit(self._executor, 0.0)
+            self._hold_out_what_fits([stack for stack in sized if stack in rung.tried and stack not in rung.over], 0)
+            result.asked_for += [stack for stack in sized if stack in result.finalists]
+        return len(result.finalists) > before
 
     # What a budget leaves.
 
