@@ -437,7 +437,7 @@ def test_another_that_is_near_to_the_best_is_tried_with_each_other_setting(monke
 
 
 class Misjudged(Machine):
-    """One on which `adapt` is slow on each prefix; on the held-out part it gains by its log."""
+    """One on which `adapt` is slow on each prefix; on the held-out part it gains by its settings."""
 
     SIZES = ("0.0001", "0.015", "0.021", "0.03", "0.042", "0.06")
 
@@ -450,22 +450,23 @@ class Misjudged(Machine):
         for run in measured.values():
             if run.stack.startswith("adapt") and "+" not in run.stack:
                 log = re.search(r"log_space=([\d.]+)", run.stack)
-                slower = 4 - self.SIZES.index(log[1] if log else "0.03")
-                run.rows[:] = [row | {"response_mean_ns": 1.05e6 + 1e5 * slower} for row in run.rows]
+                gained = self.SIZES.index(log[1] if log else "0.03") + 4 * ("transfer=never" in run.stack)
+                run.rows[:] = [row | {"response_mean_ns": 1.45e6 - 1e5 * gained} for row in run.rows]
         return measured
 
 
 @pytest.mark.parametrize("budget_s", [None, 60.0])
-def test_a_mapping_that_leads_on_the_held_out_part_alone_is_tried_there_with_other_logs(
+def test_what_leads_on_the_held_out_part_alone_is_tried_there_with_other_settings(
     monkeypatch: pytest.MonkeyPatch, budget_s: float | None
 ) -> None:
     logs = {name: dict.fromkeys(Misjudged.SIZES, 8.0 * KIB) for name in ("fast", "adapt")}
     query, result = searched(
         monkeypatch, Misjudged(), budget_s, trials=60, defaults=("page", "fast", "adapt"), logs=logs
     )
-    best = min(result.finalists.values(), key=lambda run: run.mean("response_mean_ns") or 0)
-    assert (best.stack.partition(":")[0], best.mean("response_mean_ns")) == ("adapt", 9.5e5)
-    assert "log_space=0.06" in answer_of(query, result).advised.stack
+    best = answer_of(query, result).advised.stack
+    assert best.startswith("adapt:")
+    assert "log_space=0.06" in best
+    assert "transfer=never" in best
 
 
 @pytest.mark.parametrize("budget_s", [6.0, 40.0])

@@ -65,9 +65,7 @@ _SIMPLER = 3
 _SHARED = 12
 """So often the RAM of the best is shared otherwise: each time the leader is another, or it ends."""
 _REFILLED, _FAMILIES = 2, 5
-"""Number of best stacks, with those of near mappings, that are tried with another split of RAM."""
-_IMPROVED = 3
-"""Number of near mappings whose best is tried with each other setting."""
+"""Number of best stacks, with those of near mappings, that are tried otherwise."""
 _LEVELLED = 3
 """Mappings that are tried first under each wear policy, for the goal life."""
 _BEST = 3
@@ -321,7 +319,7 @@ class Search:
         """
         for _ in range(_SHARED):
             order = ranked(self._points(rung), self._query)
-            best = [point.stack for point in self._near_mappings(order)[:_IMPROVED]]
+            best = [point.stack for point in self._near_mappings(order)[:_FAMILIES]]
             tried = [
                 changed
                 for stack in best
@@ -655,29 +653,27 @@ class Search:
             waiting, least = waiting[many:], 0
 
     def _hold_out_near(self) -> bool:
-        """Run the mappings that lead on the held-out part with the next sizes of their logs there.
+        """Run what differs in one thing from the leaders of the held-out part there, too.
 
-        The searched part may have misjudged a mapping, and then its sizes, too. Returns whether any
-        was run. Of few requests luck would choose.
+        The searched part may have misjudged a mapping, and then its settings: of each near mapping
+        these are the next sizes of its log, of a leader that the search did not choose all words
+        and switches. Returns whether any was run. Of few requests luck would choose.
         """
         result, most = self.result, self._query.ram_bytes or float("inf")
-        if self._query.goal == "ram" or result.requests - result.searched < FEW_FOR_P99:
-            return False
-        rung, before = result.last, len(result.finalists)
         leaders = self._near_mappings(self._best_held_out())[:_FAMILIES]
-        sized = [
-            other
-            for point in leaders
-            for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]
-            if other not in result.finalists and other not in rung.over
-        ][: _FEW * self._executor.checks if self._clock.is_running else None]
-        if sized:
-            best = leaders[0].stack
-            self._try_beside(rung, best, sized, self._times.held_out_paced_s(rung, [best] * len(sized)))
-            rung.halved = self._halved_at_last(rung)
-            self._clock.limit(self._executor, 0.0)
-            self._hold_out_what_fits([stack for stack in sized if stack in rung.tried and stack not in rung.over], 0)
-            result.asked_for += [stack for stack in sized if stack in result.finalists]
+        is_luck = result.requests - result.searched < FEW_FOR_P99
+        if not leaders or is_luck or self._query.goal == "ram":
+            return False
+        rung, before, best = result.last, len(result.finalists), leaders[0].stack
+        near = [other for point in leaders for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]]
+        near += [] if best in self._ranking(rung)[:1] else self._space.turned(best)
+        new = [stack for stack in dict.fromkeys(near) if stack not in result.finalists and stack not in rung.over]
+        new = new[: _FEW * self._executor.checks if self._clock.is_running else None]
+        self._try_beside(rung, best, new, self._times.held_out_paced_s(rung, [best] * len(new)))
+        rung.halved = self._halved_at_last(rung)
+        self._clock.limit(self._executor, 0.0)
+        self._hold_out_what_fits([stack for stack in new if stack in rung.tried and stack not in rung.over], 0)
+        result.asked_for += [stack for stack in new if stack in result.finalists]
         return len(result.finalists) > before
 
     # What a budget leaves.
