@@ -66,3 +66,22 @@ def test_every_row_of_the_steady_bench_is_compared() -> None:
         study = tomllib.loads(text)
         assert study["ftl"], name
         assert study["device"]["channels"] > 1, name
+
+
+def test_an_answer_is_held_against_what_other_answers_found() -> None:
+    tool = load_tool("advice_regret")
+    # Of a default of 1: the grid's best costs 0.9, and another answer's stack 0.6.
+    first = tool.Case("own-log", "mean", 0.0, 1, "kast", 0.0, -0.1, is_hedged=False, best="kast", trials=60)
+    second = tool.replace(first, stack="adapt", over_default=-0.4, trials=20)
+    other = tool.replace(first, seed=2)
+    refused = tool.replace(first, stack="", over_default=0.0, is_hedged=True)
+    found = tool.beside_all([first, second, other, refused])
+    assert [case.regret for case in found] == pytest.approx([0.5, 0.0, 0.0, 0.0])
+    row = next(line for line in tool.table([first, second, other, refused]).splitlines() if "60 trials" in line)
+    assert [cell.strip() for cell in row.split("|")[4:-1]] == [
+        "3",
+        "25.0\N{NO-BREAK SPACE}%",
+        "50.0\N{NO-BREAK SPACE}%",
+        "1",
+        "-10.0 %",
+    ]
