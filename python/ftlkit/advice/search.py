@@ -4,8 +4,8 @@ On the shortest prefix stacks are proposed in batches, so that what is proposed 
 how many run at once, and Optuna learns from every batch. Each further prefix is three times as
 long, and those that go on (`ftlkit.advice.choice`) are run on it. Of each prefix the first half is
 a warm-up, served and not measured. The last prefix is the whole searched part: by it the
-finalists are chosen. What they are said to cost is measured on the rest of the workload, which no
-choice has seen.
+finalists are chosen. What they are said to cost is measured on the rest of the workload, which the
+search has not seen. What leads there alone is tried there with other settings, too.
 """
 
 from __future__ import annotations
@@ -315,25 +315,28 @@ class Search:
         """Try the best with other settings, and with its RAM shared otherwise, until none is new.
 
         What differs in one thing from the best of the survey is likelier to be better than what is
-        drawn. So are others near to it: their settings may gain more.
+        drawn. So, after it, is what differs from others near to it: their settings may gain more.
         """
-        for _ in range(_SHARED):
-            order = ranked(self._points(rung), self._query)
-            best = [point.stack for point in self._near_mappings(order)[:_FAMILIES]]
-            tried = [
-                changed
-                for stack in best
-                for changed in (
-                    *self._relogged(rung, stack),
-                    *self._rivals(rung, stack),
-                    *self._refilled(rung, stack),
-                    *self._space.turned(stack),
-                )
-            ]
-            new = [stack for stack in dict.fromkeys(tried) if stack not in rung.tried]
-            if not new or self._clock.left_s <= self._times.rest_s(rung):
-                return
-            self._try(rung, new, self._times.rest_s)
+        near = self._near_mappings(ranked(self._points(rung), self._query))[:_FAMILIES]
+        for name in ("", *(mapping(point.stack) for point in near)):
+            for _ in range(_SHARED):
+                best = (stack for stack in self._ranking(rung) if name in ("", mapping(stack)))
+                new = self._changed(rung, stack) if (stack := next(best, None)) else []
+                if not new:
+                    break
+                if self._clock.left_s <= self._times.rest_s(rung):
+                    return
+                self._try(rung, new, self._times.rest_s)
+
+    def _changed(self, rung: Rung, stack: str) -> list[str]:
+        """What differs from a stack in one thing and was not tried on a prefix."""
+        changed = (
+            *self._relogged(rung, stack),
+            *self._rivals(rung, stack),
+            *self._refilled(rung, stack),
+            *self._space.turned(stack),
+        )
+        return [other for other in dict.fromkeys(changed) if other not in rung.tried]
 
     def _simplify(self, rung: Rung) -> None:
         """Try the best with their RAM shared otherwise, and those that would go on without extras.
