@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,11 @@ import pytest
 import ftlkit as fk
 from conftest import Call, Start, write_msr
 from ftlkit._native import UserError
-from ftlkit._util import Json
 from ftlkit.api.fleet import Fleet, planned
 from ftlkit.fleets import generator
-from ftlkit.fleets.answers import Answers
-from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
 from ftlkit.fleets.split import MANIFEST, manifest, split, volume_trace
 from ftlkit.sweeps import key
-from ftlkit.sweeps.goals import GOALS
+from test_fleet_answers import answers
 
 HEADER = "time_ns,op,offset,length,stream,device\n"
 VOLUMES = 20
@@ -307,63 +304,14 @@ def test_a_volume_that_changed_after_the_split_is_refused(tmp_path: Path) -> Non
         fk.fleet(tmp_path, "page")
 
 
-def answers(costs: dict[str, Sequence[float | None]], goal: str = "wa", **ram: int) -> Answers:
-    """Answers over made-up costs of stacks on volumes `0`, `1`, and so on."""
-    count = len(next(iter(costs.values())))
-    fleet = [Volume(str(number), {}, 10, 1.0, 4096) for number in range(count)]
-    blank: Json = dict.fromkeys([*FIGURES, EVEN_LIFE, "error"]) | {"key": "", "state": "done", "cautions": []}
-    rows = [
-        blank | {"volume": str(number), "stack": stack, "ram_bytes": ram.get(stack, 1), GOALS[goal].metric: cost}
-        for stack, mine in costs.items()
-        for number, cost in enumerate(mine)
-    ]
-    return Answers(fleet, Points(rows, len(rows), 0), GOALS[goal])
-
-
-def test_the_one_stack_has_the_least_mean_tail_or_worst_with_its_regret() -> None:
-    steady, peaky, poor = [2.0] * 100, [1.0] * 94 + [9.0] * 6, [3.0] * 100
-    found = answers({"steady": steady, "peaky": peaky, "poor": poor})
-    mean, tail, worst = found.choices
-    assert mean.stack == "peaky"
-    assert [mean.value, mean.own] == pytest.approx([1.48, 1.06])
-    assert mean.regret == pytest.approx(1.48 / 1.06 - 1)
-    assert (mean.median, mean.worst, mean.worst_volume) == (0.0, 3.5, "94")
-    assert mean.high == np.quantile([0.0] * 94 + [3.5] * 6, 0.95)
-    assert (tail.stack, tail.value, worst.stack, worst.value, worst.own) == ("steady", 2.0, "steady", 2.0, 2.0)
-    assert found.best == {str(number): "peaky" if number < 94 else "steady" for number in range(100)}
-    table = found.table()
-    assert table["regret"].to_list() == [0.0] * 94 + [3.5] * 6
-    quantiles = {stack: values for metric, stack, _, values in found.quantiles() if metric.heading == "write amp."}
-    assert quantiles["peaky"][2:] == [1.0, 1.0, np.quantile(peaky, 0.95), 9.0]
-
-
-def test_a_life_is_the_better_the_longer_and_ties_go_to_less_ram() -> None:
-    lives = answers({"short": [10.0, 10.0], "long": [40.0, 8.0]}, "life")
-    assert [choice.stack for choice in lives.choices] == ["long", "short", "short"]
-    assert lives.choices[0].value == pytest.approx(2 / (1 / 40 + 1 / 8))
-    assert lives.choices[2].value == pytest.approx(10.0)
-    tied = answers({"big": [1.0, 1.0], "small": [1.0005, 1.0]}, big=1000, small=10)
-    assert set(tied.best.values()) == {"small"}
-    assert tied.choices[0].stack == "small"
-
-
 @pytest.mark.parametrize(("goal", "head"), [("life", "life"), ("p99-read", "read p99"), ("wa", "write amp.")])
 @pytest.mark.usefixtures("no_pictures")
 def test_every_figure_has_a_heading_in_the_report(goal: str, head: str, tmp_path: Path) -> None:
-    plan = planned(generator.drawn(2), "page", None, {}, [], goal)
+    plan = planned(generator.drawn(2), "page", None, {}, [], None, goal)
     Fleet(plan, answers({"page": [2e9, 4e9]}, goal), "Drawn volumes").report(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert f"{head[0].upper()}{head[1:]}</" in page
     assert f">{head}</" in page.replace('<span class="unbroken">', "").replace("<wbr>", "").replace("</span>", "")
-
-
-def test_a_stack_that_misses_a_volume_is_not_the_one() -> None:
-    found = answers({"best": [1.0, None, 1.0], "all": [2.0, 2.0, None]})
-    assert found.choices == []
-    assert "No stack is ranked on all 3 volumes; best is on 2" in found.sentences[0]
-    found = answers({"best": [1.0, None, None], "all": [2.0, 2.0, None]})
-    assert [choice.stack for choice in found.choices] == ["all"] * 3
-    assert found.cautions == ["volume 2 cannot be ranked: worn out or without writes, or failed."]
 
 
 def test_a_drawn_fleet_has_the_published_quantiles_and_ranks() -> None:

@@ -81,6 +81,7 @@ def fleet(  # noqa: PLR0913 - as many as there are options
     *,
     device: str | None = None,
     vary: str | Sequence[str] = (),
+    seeds: int | None = None,
     goal: str = GOAL,
     store: str | Path | None = None,
     on: str = LOCAL,
@@ -97,7 +98,7 @@ def fleet(  # noqa: PLR0913 - as many as there are options
     """
     axes = [vary] if isinstance(vary, str) else list(vary)
     volumes, options = volumes_of(source, options)
-    plan = planned(volumes, ftls, device, options, axes, goal)
+    plan = planned(volumes, ftls, device, options, axes, seeds, goal)
     watch = lambda: watcher or Silent()  # noqa: E731 - one for each part of the work
     if store is None:
         with scratch() as place:
@@ -120,11 +121,12 @@ def planned(
     device: str | None,
     options: Any,  # noqa: ANN401 - the options that were given
     vary: Sequence[str],
+    seeds: int | None,
     goal: str,
 ) -> Plan:
     """The plan of a fleet, checked."""
     plan = runs.planned(volumes, study.usual_ftls(device) if ftls is None else ftls, device, options)
-    plan = plans.with_more(plans.with_goal(plan, goal), [values.parse(axis) for axis in vary], None)
+    plan = plans.with_more(plans.with_goal(plan, goal), [values.parse(axis) for axis in vary], seeds)
     plan.check()
     return plan
 

@@ -41,6 +41,7 @@ def fleet(
     ] = None,
     device: options.Device = None,
     vary: options.Vary = None,
+    seeds: options.Seeds = None,
     goal: Annotated[
         str, option(f"Rank by {', '.join(GOALS)}; {' and '.join(TIMELESS)} need no clock.", "GOAL")
     ] = api.GOAL,
@@ -59,7 +60,7 @@ def fleet(
     if source is None or None not in (drawn, folder):
         raise UserError("give a folder that `ftlkit trace split` wrote, or --fleet N to draw volumes, and not both.")
     volumes, left = api.volumes_of(source, chosen)
-    plan = api.planned(volumes, ftl, device, left, vary or [], goal)
+    plan = api.planned(volumes, ftl, device, left, vary or [], seeds, goal)
     console = screen(csv)
     try:
         done = api.ran(volumes, plan, store, on, threads, lambda: watcher(ERR), source)
@@ -90,7 +91,8 @@ def _show(answers: Answers, console: Console) -> None:
                 "",
                 f"least {choice.aim}: {choice.stack}",
                 [
-                    *map(answers.text, (choice.value, choice.own)),
+                    answers.interval(choice),
+                    answers.text(choice.own),
                     *map(share, (choice.regret, choice.median, choice.high, choice.worst)),
                 ],
             )
@@ -98,6 +100,9 @@ def _show(answers: Answers, console: Console) -> None:
         ]
         headings = ["fleet", "own best", "regret", "median volume", "95 % volume", "most"]
         console.print(AdaptiveTable(("", "one stack"), headings, rows).fitted(console))
+    if answers.kinds:
+        rows = [Row(str(place), stack, cells) for place, (stack, cells) in enumerate(answers.kind_rows(), 1)]
+        console.print(AdaptiveTable(("kind", "its stack"), answers.kind_columns, rows).fitted(console))
     quantiles = [
         Row(metric.short or heading(metric), stack, [f"{count:,}", *map(metric.text, values)])
         for metric, stack, count, values in answers.quantiles()

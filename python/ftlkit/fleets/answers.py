@@ -2,24 +2,29 @@
 
 A *cost* is the figure of a goal, the lower the better (a life counts as its inverse). A stack's
 cost on the fleet is the mean, the 95th percentile or the worst of its costs on the volumes.
-*Regret* is how much more that is than with the best stack for each volume.
+*Regret* is how much more that is than with the best stack for each volume. Runs that differ in
+their seed alone are one point, of their means.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from statistics import fmean, harmonic_mean
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from ftlkit._util import Json
+from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
-from ftlkit.fleets.run import EVEN_LIFE, Points, Volume
+from ftlkit.fleets.choice import AIMS, FOLDS, Margin, Numbers, chosen, held_out, least, margin
+from ftlkit.fleets.kinds import LEAST, Kinds, kinds
+from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.noise import LITTLE
+from ftlkit.results.noise import estimate
 from ftlkit.results.point_state import DONE
 from ftlkit.sweeps.goals import GOALS, Goal
 
@@ -31,14 +36,11 @@ if TYPE_CHECKING:
 SHARES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "most": 1.0}
 """Quantiles over volumes that are told."""
 
-AIMS: dict[str, Callable[[Numbers], float]] = {
-    "mean": lambda costs: float(np.mean(costs)),
-    "95th percentile": lambda costs: float(np.quantile(costs, 0.95)),
-    "worst": lambda costs: float(np.max(costs)),
-}
-"""What of a fleet's costs one stack may have the least of."""
+MEAN = "mean"
+ONE, BY_KIND = "the one stack", "a stack per kind"
 
-Numbers = np.ndarray[Any, np.dtype[Any]]
+DEFAULT, DEFAULT_SPARE = "page", 0.07
+"""The layer that advice has to beat, and its over-provisioning."""
 
 NAMED = 3
 """More volumes than this are counted instead of named."""
@@ -52,6 +54,8 @@ class Choice:
     stack: str
     value: float
     """What the goal is with it."""
+    half_width: float | None
+    """Of its 95 % interval over seeds; None with one seed."""
     own: float
     """The same with the best stack for each volume."""
     regret: float
@@ -60,6 +64,32 @@ class Choice:
     high: float
     worst: float
     worst_volume: str
+
+
+@dataclass(frozen=True)
+class Held:
+    """What advice is worth on volumes that had no part in it."""
+
+    advice: str
+    aim: str
+    baseline: str
+    margin: Margin
+    agreeing: int
+    """Of `FOLDS`, how many choose as all volumes together."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Volumes that are alike, and their stack by the mean."""
+
+    volumes: int
+    medians: dict[str, float | None]
+    """Of each feature."""
+    stack: str
+    value: float
+    """What the mean of the goal is with it."""
+    one: float
+    """The same with the one stack."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +103,7 @@ class Answers:
     @cached_property
     def metric(self) -> str:
         """The figure that decides: a life under even wear where some have no forecast."""
-        if self.goal is GOALS["life"] and any(row[self.goal.metric] is None for row in self._done):
+        if self.goal is GOALS["life"] and any(row[self.goal.metric] is None for row in self._runs):
             return EVEN_LIFE
         return self.goal.metric
 
@@ -81,15 +111,30 @@ class Answers:
         """A value of the goal as people read it."""
         return COLUMNS[self.goal.metric].text(value)
 
+    def interval(self, choice: Choice) -> str:
+        """What the goal is with the one stack, with its interval over seeds."""
+        return units.with_interval(self.text, choice.value, choice.half_width)
+
     @property
-    def _done(self) -> list[Json]:
+    def _runs(self) -> list[Json]:
         return [row for row in self.points.rows if row["state"] == DONE]
+
+    @cached_property
+    def _done(self) -> list[Json]:
+        """Points of which all seeds are done, each the means of its seeds."""
+        points: dict[tuple[str, str], list[Json]] = {}
+        for row in self._runs:
+            points.setdefault((row["volume"], row["stack"]), []).append(row)
+        return [_mean(rows) for rows in points.values() if len(rows) == self.points.seeds]
 
     @cached_property
     def _costs(self) -> Numbers:
         """A row per volume, a column per stack; NaN where a point is not ranked."""
+        return self._costs_of(self._done)
+
+    def _costs_of(self, rows: list[Json]) -> Numbers:
         costs = np.full((len(self.fleet), len(self.points.stacks)), np.nan)
-        for row in self._done:
+        for row in rows:
             value = row[self.metric]
             if value and not set(row["cautions"]) & set(self.goal.barring):
                 costs[self._places[row["volume"]], self._columns[row["stack"]]] = self._cost(value)
@@ -122,28 +167,36 @@ class Answers:
     def best(self) -> dict[str, str]:
         """The best stack of each volume that has a ranked point; of equals, the least RAM."""
         names = self.points.stacks
-        return {self.fleet[place].name: names[_least(self._costs[place], self._ram[place])] for place in self._ranked}
+        return {self.fleet[place].name: names[least(self._costs[place], self._ram[place])] for place in self._ranked}
+
+    @cached_property
+    def _serving(self) -> Numbers:
+        """The columns of stacks that are ranked on all volumes that have a best."""
+        costs = self._costs[self._ranked]
+        return np.flatnonzero(np.isfinite(costs).all(axis=0)) if costs.size else np.array([], int)
+
+    def _of(self, numbers: Numbers) -> Numbers:
+        """The part of them that a choice is made of: ranked volumes, and stacks ranked on all."""
+        part: Numbers = numbers[np.ix_(self._ranked, self._serving)]
+        return part
 
     @cached_property
     def choices(self) -> list[Choice]:
         """The one stack by each aim, of those that are ranked on all volumes that have a best."""
-        costs, ram = self._costs[self._ranked], self._ram[self._ranked]
-        serving = np.flatnonzero(np.isfinite(costs).all(axis=0))
-        if not (costs.size and serving.size):
-            return []
-        own = np.nanmin(costs, axis=1)
-        return [self._choice(aim, serving, costs, ram, own) for aim in AIMS]
+        return [self._choice(aim) for aim in AIMS] if self._serving.size else []
 
-    def _choice(self, aim: str, serving: Numbers, costs: Numbers, ram: Numbers, own: Numbers) -> Choice:
-        fleet_costs = np.array([AIMS[aim](costs[:, place]) for place in serving])
-        place = serving[_least(fleet_costs, ram[:, serving].mean(axis=0))]
-        regrets = costs[:, place] / own - 1
+    def _choice(self, aim: str) -> Choice:
+        own = np.nanmin(self._costs[self._ranked], axis=1)
+        place = self._serving[chosen(self._of(self._costs), self._of(self._ram), aim)]
+        mine = self._costs[self._ranked, place]
+        regrets = mine / own - 1
         worst = int(np.argmax(regrets))
-        cost, best = AIMS[aim](costs[:, place]), AIMS[aim](own)
+        cost, best = float(AIMS[aim](mine)), float(AIMS[aim](own))
         return Choice(
             aim,
             self.points.stacks[place],
             self._cost(cost),
+            self._half_width(aim, place),
             self._cost(best),
             cost / best - 1,
             float(np.median(regrets)),
@@ -151,6 +204,76 @@ class Answers:
             float(regrets[worst]),
             self.fleet[self._ranked[worst]].name,
         )
+
+    def _half_width(self, aim: str, place: int) -> float | None:
+        """Half of the interval over seeds of what the goal is with a stack."""
+        by_seed: dict[int, list[Json]] = {}
+        for row in self._runs:
+            by_seed.setdefault(row["seed"], []).append(row)
+        fleets = [self._costs_of(rows)[self._ranked, place] for rows in by_seed.values()]
+        return estimate([self._cost(float(AIMS[aim](costs))) for costs in fleets]).half_width
+
+    @cached_property
+    def default(self) -> str | None:
+        """The page mapping with the usual over-provisioning, if it is there and ranked."""
+        spares = {row["stack"]: row["spare"] for row in self._runs}
+        names = [self.points.stacks[place] for place in self._serving]
+        plain = [name for name in names if name == DEFAULT or name.startswith(f"{DEFAULT}, device.spare ")]
+        return next((name for name in plain if math.isclose(spares[name], DEFAULT_SPARE)), None)
+
+    @cached_property
+    def _kinds(self) -> Kinds | None:
+        if not self._serving.size or len(self._ranked) < FOLDS:
+            return None
+        return kinds([self.fleet[place].features for place in self._ranked])
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """The kinds of the ranked volumes, if there are several."""
+        if self._kinds is None or self._kinds.count == 1:
+            return []
+        return [self._kind(self._kinds.labels == label) for label in range(self._kinds.count)]
+
+    def _kind(self, mine: Numbers) -> Kind:
+        costs, ram = self._of(self._costs), self._of(self._ram)
+        place, one = chosen(costs[mine], ram[mine], MEAN), chosen(costs, ram, MEAN)
+        features = [self.fleet[place].features for place in self._ranked[mine]]
+        known = {name: [value for each in features if (value := each[name]) is not None] for name in features[0]}
+        return Kind(
+            int(mine.sum()),
+            {name: float(np.median(values)) if values else None for name, values in known.items()},
+            self.points.stacks[self._serving[place]],
+            *(self._cost(float(AIMS[MEAN](costs[mine, column]))) for column in (place, one)),
+        )
+
+    @property
+    def kind_columns(self) -> list[str]:
+        """Headings of the cells of `kind_rows`."""
+        medians = self.kinds[0].medians if self.kinds else {}
+        return ["volumes", *medians, f"mean {self.goal.words}", "with the one stack"]
+
+    def kind_rows(self) -> Iterator[tuple[str, list[str]]]:
+        """The stack of each kind, and its cells."""
+        for kind in self.kinds:
+            medians = [FEATURES[name](value) for name, value in kind.medians.items()]
+            yield kind.stack, [f"{kind.volumes:,}", *medians, self.text(kind.value), self.text(kind.one)]
+
+    @cached_property
+    def held(self) -> list[Held]:
+        """What the one stack, and the stack by kind, are worth on held-out volumes."""
+        if not self._serving.size or len(self._ranked) < FOLDS:
+            return []
+        costs, ram = self._of(self._costs), self._of(self._ram)
+        found = []
+        for choice in self.choices[:2] if self.default else ():
+            advice = held_out(costs, ram, choice.aim)
+            baseline = self._costs[self._ranked, self._columns[str(self.default)]]
+            worth = margin(advice.costs, baseline, choice.aim)
+            found.append(Held(choice.stack, choice.aim, str(self.default), worth, advice.agreeing))
+        if self._kinds is not None and self._kinds.count > 1:
+            one, advice = held_out(costs, ram, MEAN), held_out(costs, ram, MEAN, self._kinds.labels)
+            found.append(Held(BY_KIND, MEAN, ONE, margin(advice.costs, one.costs, MEAN), advice.agreeing))
+        return found
 
     @cached_property
     def metrics(self) -> list[Metric]:
@@ -188,7 +311,7 @@ class Answers:
             )
         said += [
             f"Of one stack for all {ranked}, {choice.stack} has the {self.goal.ends[0]} mean {self.goal.words}, "
-            f"{self.text(choice.value)}. With the best stack for each volume it is {self.text(choice.own)}: "
+            f"{self.interval(choice)}. With the best stack for each volume it is {self.text(choice.own)}: "
             f"the regret is {share(choice.regret)}, and at most {share(choice.worst)} ({choice.worst_volume})."
             for choice in self.choices[:1]
         ]
@@ -196,7 +319,34 @@ class Answers:
         leading = sorted((stack for stack in counted if counted[stack]), key=lambda stack: -counted[stack])
         told = ", ".join(f"{stack} on {counted[stack]:,}" for stack in leading)
         said.append(f"Best stack per volume (of equals, the least RAM): {told}.")
-        return said
+        return [*said, *map(self._held_sentence, self.held), *self._kinds_sentences]
+
+    def _held_sentence(self, held: Held) -> str:
+        """What held-out volumes say of advice, also where they do not confirm it."""
+        if held.advice == held.baseline:
+            return f"By the {held.aim}, no stack is better than {held.baseline}, the default."
+        gains = [self._gain(share) for share in (held.margin.share, held.margin.low, held.margin.high)]
+        end = self.goal.ends[gains[0] < 0].removesuffix("est")
+        told, low, high = (share(gain) for gain in (gains if gains[0] >= 0 else [-gains[0], -gains[2], -gains[1]]))
+        verdict = "beats" if held.margin.is_better else "is worse than" if held.margin.is_worse else "does not beat"
+        return (
+            f"On held-out volumes {held.advice} {verdict} {held.baseline}: the {held.aim} of {self.goal.words} is "
+            f"{told} {end}er (95 % interval {low} to {high}). {held.agreeing} of {FOLDS} folds agree."
+        )
+
+    def _gain(self, lower: float) -> float:
+        """A margin of costs as one of values."""
+        return 1 / (1 - lower) - 1 if self.goal.is_most else lower
+
+    @property
+    def _kinds_sentences(self) -> list[str]:
+        found = self._kinds
+        if found is None:
+            return []
+        silhouette = f"silhouette {found.silhouette:.2f}"
+        if found.count == 1:
+            return [f"The volumes are of one kind: no division into more is clear ({silhouette}, below {LEAST})."]
+        return [f"The volumes are of {found.count} kinds ({silhouette})."]
 
     @property
     def cautions(self) -> list[str]:
@@ -205,12 +355,12 @@ class Answers:
         said = []
         if unranked and self.best:
             said.append(f"{named(unranked)} cannot be ranked: {self.goal.unranked}, or failed.")
-        errors: dict[tuple[str, str], list[str]] = {}
+        errors: dict[tuple[str, str], dict[str, None]] = {}
         for row in self.points.failed:
-            errors.setdefault((row["state"], row["stack"]), []).append(row["volume"])
+            errors.setdefault((row["state"], row["stack"]), {})[row["volume"]] = None
         for (state, stack), mine in errors.items():
             first = next(row["error"] for row in self.points.failed if (row["state"], row["stack"]) == (state, stack))
-            said.append(f"{stack} failed ({state}) on {named(mine)}: {first}")
+            said.append(f"{stack} failed ({state}) on {named([*mine])}: {first}")
         return said
 
     def table(self) -> pl.DataFrame:
@@ -242,15 +392,33 @@ class Answers:
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _least(costs: Numbers, ram: Numbers) -> int:
-    """The place of the least cost; of those as good as that, the one with least RAM."""
-    level = costs <= np.nanmin(costs) * (1 + LITTLE)
-    return int(np.argmin(np.where(level, ram, np.inf)))
+def _mean(rows: list[Json]) -> Json:
+    """A point by the means of its seeds, harmonic of lives; what one lacks it has not."""
+    means: Json = {}
+    for name in (*FIGURES, EVEN_LIFE) if len(rows) > 1 else ():
+        values = [row[name] for row in rows]
+        if isinstance(values[0], int | float) and None not in values:
+            means[name] = (harmonic_mean if name.endswith("life_bytes") else fmean)(values)
+        else:
+            means[name] = None
+    return rows[0] | means | {"cautions": sorted({kind for row in rows for kind in row["cautions"]})}
 
 
 def heading(metric: Metric) -> str:
     """What a figure is called in tables: a life and times of reads and writes have no heading."""
     return metric.heading or metric.name.removesuffix("_bytes").removesuffix("_ns").replace("_", " ")
+
+
+FEATURES: dict[str, Callable[[float | None], str]] = {
+    "requests": units.count,
+    "writes": units.share,
+    "footprint": units.size,
+    "sequential": units.share,
+    "write size": units.size,
+    "writes per page": units.plain,
+    "skew": units.plain,
+}
+"""Features of a volume as people read them."""
 
 
 def share(value: float) -> str:

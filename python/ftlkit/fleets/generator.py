@@ -113,4 +113,9 @@ def _volume(name: str, figures: dict[str, float], scale: float) -> Volume:
         },
         "arrivals": {"poisson": {"mean_gap": f"{max(1, round(WEEK_NS / (figures['requests_m'] * 1e6)))}ns"}},
     }
-    return Volume(name, {"generator": generator}, requests, figures["write_share"], footprint)
+    traits = {
+        "sequential": figures["sequential_share"],
+        "write size": 1024 * figures["write_kib"],
+        "skew": figures["skew"],
+    }
+    return Volume(name, {"generator": generator}, requests, figures["write_share"], footprint, traits)

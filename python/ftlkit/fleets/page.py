@@ -76,7 +76,8 @@ def choice_rows(answers: Answers) -> list[list[str]]:
         [
             choice.aim,
             choice.stack,
-            *map(answers.text, (choice.value, choice.own)),
+            answers.interval(choice),
+            answers.text(choice.own),
             *map(share, (choice.regret, choice.median, choice.high, choice.worst)),
             choice.worst_volume,
         ]

@@ -55,8 +55,16 @@ class Volume:
     requests: int
     write_share: float | None
     footprint_bytes: int
+    traits: Json
+    """What else is known of it, by name: a survey of its trace, or the figures it was drawn from."""
     digest: str | None = None
     """Of its trace, as the split wrote it."""
+
+    @property
+    def features(self) -> dict[str, float | None]:
+        """What kinds of volumes are told by."""
+        mine = {"requests": self.requests, "writes": self.write_share, "footprint": self.footprint_bytes}
+        return mine | self.traits
 
 
 def volumes(folder: Path) -> list[Volume]:
@@ -68,11 +76,21 @@ def volumes(folder: Path) -> list[Volume]:
             entry["requests"],
             None if entry["write_percent"] is None else entry["write_percent"] / 100,
             4096 * entry["footprint"]["touched_pages"],
+            _traits(entry),
             entry["digest"],
         )
         for entry in manifest(folder)["volumes"]
     ]
     return sorted(found, key=lambda volume: -volume.requests)
+
+
+def _traits(entry: Json) -> Json:
+    sequential, size = entry["sequential_percent"], entry["mean_write_size_kb"]
+    return {
+        "sequential": None if sequential is None else sequential / 100,
+        "write size": None if size is None else 1024 * size,
+        "writes per page": entry["overwrite_factor"],
+    }
 
 
 def planned(fleet: Sequence[Volume], ftls: Any, device: str | None, options: study.Options) -> Plan:  # noqa: ANN401 - as in a study
@@ -89,9 +107,12 @@ class Points:
     """The points of a fleet that are finished."""
 
     rows: list[Json]
-    """`volume`, `stack`, `key`, `state`, `error`, `cautions` and the figures of each."""
+    """`volume`, `stack`, `seed`, `spare`, `key`, `state`, `error`, `cautions` and the figures of
+    each."""
     total: int
     reused: int
+    seeds: int = 1
+    """Rows of each volume and stack."""
 
     @property
     def stacks(self) -> list[str]:
@@ -122,12 +143,12 @@ def run(
                 done = run_points(part.points(), store, executor, traces, overall)
             except Interrupted as stop:
                 finished = [] if stop.finished is None else map(_kept, stop.finished.rows)
-                raise Interrupted(Points([*rows, *finished], total, reused)) from None
+                raise Interrupted(Points([*rows, *finished], total, reused, plan.seeds)) from None
             rows += map(_kept, done.rows)
             reused += done.reused
     if all(row["state"] != DONE for row in rows):
         raise UserError(str(rows[0]["error"]))
-    return Points(rows, total, reused)
+    return Points(rows, total, reused, plan.seeds)
 
 
 def _parts(plan: Plan, total: int) -> Iterator[Plan]:
@@ -146,7 +167,8 @@ def _check_unchanged(part: Plan, traces: Traces, digests: dict[str, str | None])
 def _kept(row: Json) -> Json:
     """What of a point's row answers are made of."""
     stack = ", ".join([row["label"], *(f"{key} {value}" for key, value in varied(row).items())])
-    kept = {"volume": row["workload"], "stack": stack, "key": row["key"], "state": row["state"], "error": row["error"]}
+    kept = {"volume": row["workload"], "stack": stack, "spare": json.loads(row["study"])["device"].get("spare")}
+    kept |= {name: row[name] for name in ("seed", "key", "state", "error")}
     kept |= {name: row.get(name) for name in FIGURES} | {EVEN_LIFE: None, "cautions": []}
     if row["state"] == DONE:
         outcome = Outcome(json.loads(row["document"]))
