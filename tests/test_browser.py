@@ -22,7 +22,7 @@ from ftlkit.sweeps.local import Local
 from ftlkit.sweeps.page import page
 from reproduction import STUDY
 
-PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare", "advice")
+PAGES = ("report", "timeline", "reproduction", "sweep", "curve", "spare", "advice", "fleet")
 NASTY = "</title></script><script>window.broken = true</script><b>\"'&"
 
 
@@ -43,7 +43,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert CliRunner().invoke(app, curve).exit_code == 0
     spare = "curve spare fin1 --ftl page,dftl --requests 500 --spares 0.1,0.2 --seeds 2"
     advice = "advise fin1 --ftl page,dftl,rftl --requests 600 --trials 6 --ram 64KiB"
-    for name, asked in (("spare", spare), ("advice", advice)):
+    fleet = "fleet --fleet 12 --requests 300 --ftl page,dftl"
+    for name, asked in (("spare", spare), ("advice", advice), ("fleet", fleet)):
         kept = ["--addresses", "dense", "--store", str(folder / f"{name}s"), "--report", str(made[name])]
         assert CliRunner().invoke(app, [*asked.split(), *kept]).exit_code == 0
     document = sample.document()
@@ -155,6 +156,30 @@ def test_the_table_is_sorted_by_mouse_and_by_keyboard(chromium: Browser, pages: 
     focused.send_keys(Keys.SPACE)
     assert focused.find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
     assert shown(chromium) == first[::-1]
+
+
+def test_volumes_are_filtered_by_words_and_sorted_by_all_columns(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["fleet"])
+    search = chromium.driver.find_element(By.CSS_SELECTOR, "input[type=search]")
+    rows = chromium.texts("table.sortable tbody tr")
+    some = [row for row in rows if "dftl" in row and "MiB" in row]
+    assert 0 < len(some) < len(rows) == 12
+    search.send_keys("DFTL mib")
+    assert [row for row in chromium.texts("table.sortable tbody tr") if row] == some
+    assert chromium.texts("[role=status]")[0] == f"{len(some)} of 12"
+    search.clear()
+    search.send_keys(" ")
+    assert chromium.texts("table.sortable tbody tr") == rows
+    for heading in chromium.driver.find_elements(By.CSS_SELECTOR, "table.sortable thead th button"):
+        heading.click()
+        place = len(heading.find_elements(By.XPATH, "../preceding-sibling::th"))
+        keys = chromium.run(
+            "return [...document.querySelectorAll('table.sortable tbody tr')]"
+            ".map((row) => row.cells[arguments[0]].dataset.sort).filter((key) => key !== '').map(Number)",
+            place,
+        )
+        assert keys == sorted(keys)
+    assert shown(chromium) != [row.split()[0] for row in rows]
 
 
 def test_runs_without_a_value_stay_last(chromium: Browser, pages: dict[str, Path]) -> None:

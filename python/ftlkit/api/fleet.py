@@ -15,7 +15,7 @@ from ftlkit._util.native_call import Interrupted
 from ftlkit._util.options import typed_kwargs
 from ftlkit._util.outputs import write
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit.fleets import generator
+from ftlkit.fleets import drives, generator
 from ftlkit.fleets import run as runs
 from ftlkit.fleets.answers import Answers
 from ftlkit.results.store import Store
@@ -83,6 +83,7 @@ def fleet(  # noqa: PLR0913 - as many as there are options
     vary: str | Sequence[str] = (),
     seeds: int | None = None,
     goal: str = GOAL,
+    consolidate: int | None = None,
     store: str | Path | None = None,
     on: str = LOCAL,
     threads: int | None = None,
@@ -93,11 +94,12 @@ def fleet(  # noqa: PLR0913 - as many as there are options
 
     `source` is a folder of `trace_split`, or a number of volumes to draw: then `requests` are those
     of the median one (docs/fleet.md). Each volume has a device of its own, as large as its span.
+    With `consolidate`, so many share a drive, and each has a stream of its own there.
     `goal` is one of a sweep's: wa and life need no clock. The rest is as of `ftlkit.sweep`: points
     with the same keys are reused from `store`, and one that cannot be run is in `failed`.
     """
     axes = [vary] if isinstance(vary, str) else list(vary)
-    volumes, options = volumes_of(source, options)
+    volumes, options = volumes_of(source, options, consolidate)
     plan = planned(volumes, ftls, device, options, axes, seeds, goal)
     watch = lambda: watcher or Silent()  # noqa: E731 - one for each part of the work
     if store is None:
@@ -106,13 +108,17 @@ def fleet(  # noqa: PLR0913 - as many as there are options
     return ran(volumes, plan, Path(store), on, threads, watch, source)
 
 
-def volumes_of(source: str | Path | int, options: study.Options) -> tuple[list[runs.Volume], study.Options]:
-    """The volumes of a folder, or drawn; and the options that are left for their runs."""
-    if not isinstance(source, int):
-        return runs.volumes(Path(source)), options
+def volumes_of(
+    source: str | Path | int, options: study.Options, consolidate: int | None = None
+) -> tuple[list[runs.Volume], study.Options]:
+    """The volumes of a folder, or drawn, or drives of them; and the options left for their runs."""
     left = options.copy()
-    requests = left.pop("requests", generator.REQUESTS)
-    return generator.drawn(source, requests, options.get("seed", 1)), left
+    folder = None if isinstance(source, int) else Path(source)
+    if isinstance(source, int):
+        volumes = generator.drawn(source, left.pop("requests", generator.REQUESTS), options.get("seed", 1))
+    else:
+        volumes = runs.volumes(Path(source))
+    return volumes if consolidate is None else drives.consolidated(volumes, consolidate, folder), left
 
 
 def planned(

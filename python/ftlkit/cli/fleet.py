@@ -36,6 +36,9 @@ def fleet(
         int | None,
         option("Draw N volumes instead; --requests are then those of the median one.", "N", flags=("--fleet",)),
     ] = None,
+    consolidate: Annotated[
+        int | None, option("Put N volumes on each drive, with a stream each (page:streams=hints).", "N")
+    ] = None,
     ftl: Annotated[
         str | None, option("Translation layers, by commas, as of `ftlkit compare`; default as there.", "NAMES")
     ] = None,
@@ -59,7 +62,7 @@ def fleet(
     source = drawn if folder is None else folder
     if source is None or None not in (drawn, folder):
         raise UserError("give a folder that `ftlkit trace split` wrote, or --fleet N to draw volumes, and not both.")
-    volumes, left = api.volumes_of(source, chosen)
+    volumes, left = api.volumes_of(source, chosen, consolidate)
     plan = api.planned(volumes, ftl, device, left, vary or [], seeds, goal)
     console = screen(csv)
     try:

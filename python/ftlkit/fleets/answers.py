@@ -39,6 +39,9 @@ SHARES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, 
 MEAN = "mean"
 ONE, BY_KIND = "the one stack", "a stack per kind"
 
+FOLDED = "shared_streams"
+"""The caution about streams beyond those that a stack tells apart."""
+
 DEFAULT, DEFAULT_SPARE = "page", 0.07
 """The layer that advice has to beat, and its over-provisioning."""
 
@@ -361,16 +364,25 @@ class Answers:
         for (state, stack), mine in errors.items():
             first = next(row["error"] for row in self.points.failed if (row["state"], row["stack"]) == (state, stack))
             said.append(f"{stack} failed ({state}) on {named([*mine])}: {first}")
+        for stack in self.points.stacks:
+            folded = [row["volume"] for row in self._done if row["stack"] == stack and FOLDED in row["cautions"]]
+            if folded:
+                said.append(
+                    f"{stack}: on {named(folded)} there are more streams than hint_streams, and the last is shared."
+                )
         return said
 
     def table(self) -> pl.DataFrame:
-        """A row per volume: what it is, its best stack, the regret of the one, all stacks."""
+        """A row per volume: what it is, its kind and best stack, the regret of the one, all stacks."""
         one = self.choices[0].stack if self.choices else None
         rows = []
         by_volume: dict[str, dict[str, Json]] = {}
         for row in self._done:
             by_volume.setdefault(row["volume"], {})[row["stack"]] = row
-        for volume in self.fleet:
+        kinds = {}
+        if self._kinds is not None and self._kinds.count > 1:
+            kinds = dict(zip(self._ranked, self._kinds.labels, strict=True))
+        for place, volume in enumerate(self.fleet):
             mine = by_volume.get(volume.name, {})
             best = self.best.get(volume.name)
             least = mine[best][self.metric] if best else None
@@ -382,6 +394,8 @@ class Answers:
                 "requests": volume.requests,
                 "write_share": volume.write_share,
                 "footprint_bytes": volume.footprint_bytes,
+                **({"volumes": " ".join(volume.members)} if volume.members else {}),
+                "kind": 1 + int(kinds[place]) if place in kinds else None,
                 "best": best,
                 f"best_{self.metric}": least,
                 "regret": regret,
@@ -423,7 +437,7 @@ FEATURES: dict[str, Callable[[float | None], str]] = {
 
 def share(value: float) -> str:
     """A regret as people read it."""
-    return f"{value:.1%}".replace("%", " %")
+    return f"{round(value, 3) + 0.0:.1%}".replace("%", " %")
 
 
 def named(volumes: Sequence[str]) -> str:

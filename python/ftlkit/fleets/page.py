@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
     from ftlkit.results.metric import Metric
     from ftlkit.sweeps.plan import Plan
 
-STEPS = 200
-"""Points of a line over volumes."""
+STEPS = 60
+"""Points along a violin."""
+
+VIOLIN, LEAST_HEIGHT, HALF = 46, 40, 0.42
+"""Pixels of a violin, those of a chart without one, and a violin's half width in its place."""
+
+MARKS = {"low": "5 %", "x": "median", "high": "95 %"}
 
 MOST_ROWS = 2_000
 """Volumes in the page's table."""
@@ -41,10 +47,12 @@ def page(plan: Plan, answers: Answers, source: str) -> str:
         cautions=answers.cautions,
         choices=[_cells(row) for row in choice_rows(answers)],
         choice_columns=CHOICE_COLUMNS,
+        kinds=[{"name": stack, "cells": cells} for stack, cells in answers.kind_rows()],
+        kind_columns=["its stack", *answers.kind_columns],
         quantiles=[_cells(row) for row in quantile_rows(answers)],
         quantile_columns=["figure", "stack", "volumes", *SHARES],
         figures=[panel for metric in answers.metrics if (panel := _panel(answers, metric))],
-        volumes=[_cells(row) for row in volume_rows(answers, frame.head(MOST_ROWS))],
+        volumes=volume_rows(answers, frame.head(MOST_ROWS)),
         volume_columns=VOLUME_COLUMNS,
         left_out=max(0, frame.height - MOST_ROWS),
         source=source,
@@ -93,23 +101,33 @@ def quantile_rows(answers: Answers) -> list[list[str]]:
     ]
 
 
-VOLUME_COLUMNS = ["volume", "requests", "writes", "footprint", "best stack", "with it", "regret of the one"]
+VOLUME_COLUMNS = ["volume", "requests", "writes", "footprint", "kind", "best stack", "with it", "regret of the one"]
 
 
-def volume_rows(answers: Answers, frame: pl.DataFrame) -> list[list[str]]:
-    """The table of volumes."""
-    return [
-        [
-            row["volume"],
-            units.count(row["requests"]),
-            units.share(row["write_share"]),
-            units.size(row["footprint_bytes"]),
-            row["best"] or units.plain(None),
-            answers.text(row[f"best_{answers.metric}"]),
-            units.plain(None) if row["regret"] is None else share(row["regret"]),
-        ]
-        for row in frame.to_dicts()
-    ]
+def volume_rows(answers: Answers, frame: pl.DataFrame) -> list[list[Json]]:
+    """The table of volumes: cells as text, with the number by which their column is sorted."""
+    with_it = f"best_{answers.metric}"
+    texts: dict[str, Callable[[Any], str]] = {
+        "volume": str,
+        "requests": units.count,
+        "write_share": units.share,
+        "footprint_bytes": units.size,
+        "kind": units.count,
+        "best": lambda value: value or units.plain(None),
+        with_it: answers.text,
+        "regret": lambda value: units.plain(None) if value is None else share(value),
+    }
+    columns = []
+    for name, text in texts.items():
+        column = frame[name]
+        numbers = column.rank("dense") if column.dtype == pl.String else column
+        columns.append(
+            [
+                {"text": text(value), "sort": "" if number is None else number}
+                for value, number in zip(column, numbers, strict=True)
+            ]
+        )
+    return [list(cells) for cells in zip(*columns, strict=True)]
 
 
 def _cells(row: list[str]) -> Json:
@@ -117,42 +135,71 @@ def _cells(row: list[str]) -> Json:
 
 
 def _panel(answers: Answers, metric: Metric) -> Panel | None:
-    """The share of volumes below each value, a line per stack."""
+    """A violin per stack over all volumes."""
     known = {stack: values for stack in answers.points.stacks if (values := answers.values(metric.name, stack))}
-    rows = [
-        {"label": stack, "x": float(np.quantile(values, below)), "share": float(below)}
-        for stack, values in known.items()
-        for below in np.linspace(0, 1, min(STEPS, len(values)))
-    ]
-    if len({row["x"] for row in rows}) < 2:
+    if len({value for values in known.values() for value in values}) < 2:
         return None
     lines = styles(list(known))
     name = f"fleet-{metric.name}"
-    spec = page_spec(sized(_lines(pl.DataFrame(rows), metric, lines)))
-    note = f"Share of volumes with at most so much: {metric.meaning.split(';')[0]}."
+    spec = page_spec(sized(_violins(known, metric, lines), LEAST_HEIGHT + VIOLIN * len(known)))
+    meaning = metric.meaning.split(";")[0]
+    note = f"{meaning[0].upper()}{meaning[1:]}, by volume. Lines go from 5 to 95 %; points are medians."
     head = heading(metric)
     title = f"{head[0].upper()}{head[1:]}"
     return Panel(name, title, note, lines, spec, still(name, spec))
 
 
-def _lines(frame: pl.DataFrame, metric: Metric, lines: dict[str, Any]) -> alt.Chart:
+def _violins(known: dict[str, list[float]], metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
     label = units.axis(metric.unit)
     scaled: dict[str, Any] = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=label)}
-    ends = [float(value) for value in (frame["x"].min(), frame["x"].max())]  # type: ignore[arg-type] # numbers
-    if ends[0] > 0 and ends[1] > LOG_FROM * ends[0]:
-        scaled = log_axis(frame["x"], label, base=2 if metric.unit == "B" else 10)
-    names = list(lines)
-    colours = alt.Scale(domain=names, range=[style.colour for style in lines.values()])
-    dashes = alt.Scale(domain=names, range=[list(style.dash) for style in lines.values()])
-    made: alt.Chart = (
-        numbered(frame)
-        .mark_line(strokeWidth=2, interpolate="step-after")
-        .encode(
-            x=alt.X("x:Q", title=heading(metric), **scaled),
-            y=alt.Y("share:Q", title="share of volumes", axis=alt.Axis(format=".0%", tickCount=5)),
-            color=alt.Color("label:N", legend=None, scale=colours),
-            strokeDash=alt.StrokeDash("label:N", legend=None, scale=dashes),
-            tooltip=["label:N", alt.Tooltip("x:Q", format=",.4~g"), alt.Tooltip("share:Q", format=".0%")],
-        )
+    values = [value for mine in known.values() for value in mine]
+    is_wide = min(values) > 0 and max(values) > LOG_FROM * min(values)
+    if is_wide:
+        scaled = log_axis(pl.Series(values), label, base=2 if metric.unit == "B" else 10)
+    areas = [row for place, stack in enumerate(known) for row in _violin(stack, place, known[stack], is_wide=is_wide)]
+    marks = [
+        {
+            "label": stack,
+            "place": place,
+            **dict(zip(("low", "x", "high"), np.quantile(mine, (0.05, 0.5, 0.95)), strict=True)),
+        }
+        for place, (stack, mine) in enumerate(known.items())
+    ]
+    colour = alt.Color(
+        "label:N",
+        legend=None,
+        scale=alt.Scale(domain=list(lines), range=[style.colour for style in lines.values()]),
     )
-    return made
+    across = alt.Scale(domain=[-0.5, len(known) - 0.5], reverse=True)
+    x, y = alt.X("x:Q", title=heading(metric), **scaled), alt.Y("place:Q", axis=None, scale=across)
+    tip: list[Any] = [
+        "label:N",
+        *(alt.Tooltip(f"{name}:Q", title=title, format=",.4~g") for name, title in MARKS.items()),
+    ]
+    body = numbered(pl.DataFrame(areas)) if areas else alt.Chart(alt.InlineData(values=[]))
+    mark = numbered(pl.DataFrame(marks)).encode(y=y, color=colour, tooltip=tip)
+    return alt.layer(
+        body.mark_area(opacity=0.35).encode(
+            x=x, y=alt.Y("from:Q", axis=None, scale=across), y2=alt.Y2("to:Q"), color=colour
+        ),
+        mark.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=heading(metric), **scaled), x2=alt.X2("high:Q")),
+        mark.mark_point(filled=True, size=60, opacity=1).encode(x=x),
+    )
+
+
+def _violin(stack: str, place: int, values: list[float], *, is_wide: bool) -> list[Json]:
+    """The outline of a violin: a Gaussian density by Silverman's rule, on the scale of the axis."""
+    points = np.log(values) if is_wide else np.array(values)
+    width = (
+        0.9 * min(points.std(), np.subtract(*np.quantile(points, (0.75, 0.25))) / 1.34 or np.inf) * len(points) ** -0.2
+    )
+    if not width:
+        return []
+    grid = np.linspace(points.min(), points.max(), STEPS)
+    density = sum(np.exp(-(((grid - point) / width) ** 2) / 2) for point in points)
+    half = HALF * density / density.max()
+    x = np.exp(grid) if is_wide else grid
+    return [
+        {"label": stack, "x": float(at), "from": float(place - out), "to": float(place + out)}
+        for at, out in zip(x, half, strict=True)
+    ]

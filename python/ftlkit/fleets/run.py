@@ -59,6 +59,10 @@ class Volume:
     """What else is known of it, by name: a survey of its trace, or the figures it was drawn from."""
     digest: str | None = None
     """Of its trace, as the split wrote it."""
+    end_byte: int = 0
+    """One past the highest byte of its trace."""
+    members: tuple[str, ...] = ()
+    """The volumes that share it, if it is a drive of several."""
 
     @property
     def features(self) -> dict[str, float | None]:
@@ -78,6 +82,7 @@ def volumes(folder: Path) -> list[Volume]:
             4096 * entry["footprint"]["touched_pages"],
             _traits(entry),
             entry["digest"],
+            entry["end_byte"] or 0,
         )
         for entry in manifest(folder)["volumes"]
     ]
@@ -160,8 +165,13 @@ def _parts(plan: Plan, total: int) -> Iterator[Plan]:
 
 def _check_unchanged(part: Plan, traces: Traces, digests: dict[str, str | None]) -> None:
     for name, table in part.workloads:
-        if digests[name] is not None and traces.digest(table) != digests[name]:
-            raise UserError(f"the files of volume {name} have changed since they were split. Split the traces again.")
+        check_unchanged(name, digests[name], traces.digest(table))
+
+
+def check_unchanged(name: str, split: str | None, digest: str | None) -> None:
+    """Refuse a volume whose trace is not as it was split; a drawn one has no trace."""
+    if split not in (None, digest):
+        raise UserError(f"the files of volume {name} have changed since they were split. Split the traces again.")
 
 
 def _kept(row: Json) -> Json:

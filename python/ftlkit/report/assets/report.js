@@ -27,6 +27,18 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+// Filtering: rows that lack one of the words are hidden, and the number of the others is told to screen readers.
+for (const search of document.querySelectorAll("input[data-filters]")) {
+  const rows = [...document.getElementById(search.dataset.filters).tBodies[0].rows];
+  const place = search.closest("p");
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/);
+    rows.forEach((row) => { row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word)); });
+    place.querySelector("[role=status]").textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length}`;
+  });
+  place.hidden = false;
+}
+
 // A timeline moves and zooms by buttons as by dragging: what it shows is a signal of its chart.
 function moveByButtons(plot, view) {
   const buttons = plot.parentElement.querySelector(".moves");
