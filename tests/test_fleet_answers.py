@@ -113,6 +113,11 @@ def test_the_interval_of_a_margin_holds_the_truth_as_often_as_it_says() -> None:
 def test_nothing_is_held_out_of_few_volumes_or_without_the_default() -> None:
     assert answers({"page": [2.0] * 9, "good": [1.0] * 9}).held == []
     assert answers({"dftl": [2.0] * 20, "good": [1.0] * 20}).held == []
+    for spare, default in ((0.1, None), (0.07, "page, device.spare 0.07")):
+        found = answers({"page, device.spare 0.07": [2.0] * 20, "page:victim=cat": [1.0] * 20})
+        for row in found.points.rows:
+            row["spare"] = spare
+        assert (found.default, len(found.held)) == (default, 2 if default else 0)
 
 
 def clusters(*sizes: int, spread: float = 0.1) -> list[Json]:
@@ -138,6 +143,8 @@ def test_kinds_are_found_where_there_are_some() -> None:
     )
     assert cloud.count == 1
     assert kinds([{"a": 1.0, "b": None}] * 30).count == 1
+    sizes = [{"requests": size * (1 + number / 60)} for number in range(30) for size in (10, 1_000, 100_000)]
+    assert kinds(sizes).count == 3, "orders of magnitude are as far from each other"
     assert kinds([{"a": None, "write size": 0.0}, {"a": 1.0, "write size": 4.0}] * 30).count >= 1
 
 
@@ -175,6 +182,9 @@ def test_seeds_are_means_and_give_an_interval() -> None:
     assert found.values("write_amplification", "a") == [2.0, 3.0]
     assert found.values("write_amplification", "b") == [5.0], "a seed without a value leaves the volume out"
     assert found.table()["write_amplification a"].to_list() == [2.0, 3.0]
+    found.points.rows[0]["state"] = "lost"
+    lost = Answers(found.fleet, found.points, found.goal)
+    assert lost.best == {"0": "b", "1": "a"}, "a point that lacks a seed is not ranked"
     lives = answers({"a": [1.0, 3.0]}, "life", seeds=2)
     assert lives.values("life_bytes", "a") == [1.5]
     assert answers({"a": [1.0, 2.0]}).choices[0].half_width is None
