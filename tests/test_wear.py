@@ -58,7 +58,7 @@ def test_the_command_shows_it_and_succeeds(call: Call) -> None:
 
 @pytest.mark.parametrize(("ftl", "apart"), [("page", 1.03), ("dftl", 1.1)])
 def test_even_wear_is_that_of_the_workload_not_of_the_preparation(ftl: str, apart: float) -> None:
-    """Means over the whole run were 6 and 15 % apart: half of it still filled erased blocks."""
+    """Means over the whole run were 4 and 13 % apart: half of it still filled erased blocks."""
     asked: Any = {"device": "slc-small", "capacity": "64MiB", "clock": False, "seed": 3}
     asked["settings"] = ["workload.generator.write_share=1.0"]
     lives = [
