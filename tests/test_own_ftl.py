@@ -7,10 +7,12 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ftlkit as fk
+from advice import sought
 from conftest import Call
 from ftlkit.own import registry
 from ftlkit.own.ftl import Ftl
@@ -26,6 +28,13 @@ def simple() -> type[Ftl]:
     """The FTL of the example."""
     scheme: type[Ftl] = load(str(EXAMPLE), "Simple")
     return scheme
+
+
+def test_advice_says_that_reads_of_an_own_ftl_were_not_checked(tmp_path: Path) -> None:
+    options: Any = {"capacity": "64MiB", "requests": 600, "precondition": "none"}
+    for ftl, is_said in ((f"{EXAMPLE}:Simple", True), ("page", False)):
+        advice = sought(tmp_path, "randwrite", ftl=ftl, trials=1, seeds=1, device="slc-small", options=options)
+        assert any("were not checked" in caution for caution in advice.cautions) == is_said
 
 
 def test_a_page_map_in_python_does_what_the_built_in_one_does() -> None:

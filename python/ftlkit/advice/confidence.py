@@ -27,8 +27,8 @@ _APART = 0.2
 """A stack's gains on two parts of the workload are far apart if their logarithms differ by more."""
 _NAMED = 5
 """Most unmeasured stacks to name."""
-_OF_EVERY_RUN = ("misaligned", "repeated", "ticks", "shared_streams", "untouched", "laps")
-"""Kinds of caution about the workload, whatever came of the run."""
+_COMPARED = ("refreshing_over", "unchecked", "misaligned", "repeated", "ticks", "shared_streams", "untouched", "laps")
+"""Kinds of caution of a comparison that no other sentence of advice tells."""
 UNCONFIRMED = "on the searched part another was best, so one that was not tried may be better"
 """A shortage that more time alone does not end: two parts of the workload disagree."""
 _NUMBERS = {2: "Two", 3: "Three"}
@@ -260,7 +260,7 @@ def cautions(query: Query, result: SearchResult, best: Measured, *, is_held_out:
         *_prepared(result, best),
     ]
     sentences += [
-        caution.text for caution in _of_the_results(best) if caution.kind in (*_OF_EVERY_RUN, *_drifts(query, best))
+        caution.text for caution in _of_the_results(best) if caution.kind in (*_COMPARED, *_drifts(query, best))
     ]
     sentences += conditions.of_the_size(query, result, best)
     # Where the device wears in the run, which stack levels it matters.
