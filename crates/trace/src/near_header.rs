@@ -81,7 +81,8 @@ fn of_names(names: &[&str], separator: &str) -> String {
         says.push(format!("also has {}", crate::error::printable(&others.join(", "))));
     }
     if says.is_empty() {
-        says.push("has them in another order".to_owned());
+        let is_same = names.iter().zip(&columns).all(|(name, known)| name.eq_ignore_ascii_case(known));
+        says.push(if is_same { "a line behind it does not fit" } else { "has them in another order" }.to_owned());
     }
     let way = match (described(format, &columns, names), by_words(names, separator)) {
         (Some(text), _) => format!("Read it with --columns \"{text}{separator}\". "),
@@ -215,6 +216,8 @@ mod tests {
         }
         let moved = b"Size,Offset,Type,Timestamp,Hostname,DiskNumber,ResponseTime";
         assert!(hint(&[moved]).contains("in another order"));
+        let same = b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)";
+        assert!(hint(&[same]).contains("but a line behind it does not fit"), "{}", hint(&[same]));
     }
 
     /// Names of no format: what they may be, behind lines that name none.

@@ -114,8 +114,12 @@ pub(crate) fn unlikely(format: Format, requests: &[Record]) -> Option<String> {
         .then(|| "every request would have a device of its own at one time".to_owned())
 }
 
-/// Whether times of a format in whole units are doubted: they have fractions of one, or they are
-/// dates of another century.
+/// A mean step between requests below which times of a guess in milliseconds are doubted: a million
+/// requests per second.
+const SHORTEST_STEP_NS: u64 = 1_000;
+
+/// Whether times are doubted: a format of whole units has fractions of one, dates are of another
+/// century, or a guess in milliseconds has requests of no known load.
 pub(crate) fn doubt_times(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
     let is_whole = matches!(format, Format::Msr | Format::Alibaba | Format::Etw);
     let has_fraction = is_whole && requests.iter().any(|record| !record.time_ns.is_multiple_of(unit.ns()));
@@ -123,7 +127,19 @@ pub(crate) fn doubt_times(format: Format, unit: TimeUnit, requests: &[Record]) -
         why: format!("its times have fractions of {unit}, and {format} counts whole ones"),
         other: Other::TimeUnit(TimeUnit::S),
     });
-    doubt_date(format, unit, requests).or(fraction)
+    doubt_date(format, unit, requests).or(fraction).or_else(|| doubt_steps(format, unit, requests))
+}
+
+/// Whether the requests of a guess in milliseconds come too fast, as those of seconds read so do.
+fn doubt_steps(format: Format, unit: TimeUnit, requests: &[Record]) -> Option<Doubt> {
+    let [first, .., last] = requests else { return None };
+    let steps = requests.len() as u64 - 1;
+    let span_ns = last.time_ns.saturating_sub(first.time_ns);
+    let is_guessed = matches!(format.template(), Template::Guessed(_)) && unit == TimeUnit::Ms;
+    (is_guessed && requests.len() >= ENOUGH && span_ns > 0 && span_ns < steps * SHORTEST_STEP_NS).then(|| Doubt {
+        why: format!("its first {} requests would come within {span_ns} ns", requests.len()),
+        other: Other::TimeUnit(TimeUnit::S),
+    })
 }
 
 /// Years in which a block trace may have been recorded.
@@ -215,6 +231,20 @@ mod tests {
         let at = |time_s: u64| Record { time_ns: time_s * 1_000_000_000, ..requests(1, 0, 4096)[0] };
         assert_eq!(unlikely(Format::Tencent, &[at(1_538_323_200)]), None);
         assert!(unlikely(Format::Tencent, &[at(274)]).unwrap().contains("of the year 1970"));
+    }
+
+    #[test]
+    fn a_guess_in_milliseconds_of_over_a_million_requests_per_second_is_doubted() {
+        let other = |format, unit, step_ns: u64, count: u64| {
+            let slower = |record: Record| Record { time_ns: record.time_ns * step_ns, ..record };
+            let requests: Vec<Record> = requests(count, 4096, 4096).into_iter().map(slower).collect();
+            doubt_times(format, unit, &requests).map(|doubt| doubt.other)
+        };
+        assert_eq!(other(Format::Disksim, TimeUnit::Ms, 500, 100), Some(Other::TimeUnit(TimeUnit::S)));
+        assert_eq!(other(Format::Disksim, TimeUnit::Ms, 1_000, 100), None);
+        assert_eq!(other(Format::Disksim, TimeUnit::Ms, 0, 100), None, "all at once is told elsewhere");
+        assert_eq!(other(Format::Disksim, TimeUnit::Ms, 500, 7), None, "too few to say so");
+        assert_eq!(other(Format::Disksim, TimeUnit::S, 500, 100), None, "not by default");
     }
 
     #[test]
