@@ -84,6 +84,18 @@ impl Ledger {
         pbn
     }
 
+    /// Marks valid pages of a known block invalid.
+    pub fn invalidate_all<'a>(&mut self, pbn: Pbn, pages: impl Iterator<Item = &'a Ppn>) {
+        let mut left = self.counts[pbn.index()];
+        for &ppn in pages {
+            debug_assert!(self.is_valid(ppn), "{ppn} is invalid already");
+            debug_assert_eq!(self.geometry.block_of(ppn), pbn, "{ppn} is counted for another block than its own");
+            self.bits[ppn.index() / 64] &= !(1 << (ppn.index() % 64));
+            left -= 1;
+        }
+        self.counts[pbn.index()] = left;
+    }
+
     /// Appends the valid pages of a block, in order.
     pub fn list_valid(&self, pbn: Pbn, into: &mut Vec<Ppn>) {
         let before = into.len();
@@ -147,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_of_pages_is_validated_as_each_of_them_is() {
+    fn pages_are_validated_and_invalidated_as_each_of_them_is() {
         let geometry = TestFlash::new(3, 100).geometry();
         for (first, pages) in [(0, 1), (0, 64), (63, 2), (64, 64), (100, 100), (101, 0), (130, 62), (299, 1)] {
             let (mut run, mut single) = (Ledger::new(geometry), Ledger::new(geometry));
@@ -156,6 +168,10 @@ mod tests {
             run.validate_run(Ppn::new(first), pages, pbn);
             (first..first + pages).for_each(|page| single.validate(Ppn::new(page), pbn));
             assert_eq!((&run.bits, &run.counts), (&single.bits, &single.counts), "{pages} from {first} on");
+            let some: Vec<_> = (first..first + pages).step_by(3).map(Ppn::new).collect();
+            run.invalidate_all(pbn, some.iter());
+            some.iter().for_each(|&page| assert_eq!(single.invalidate(page), pbn));
+            assert_eq!((&run.bits, &run.counts), (&single.bits, &single.counts), "{pages} from {first} on, some");
         }
     }
 

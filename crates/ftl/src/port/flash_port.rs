@@ -361,6 +361,25 @@ impl<D: Device> FlashPort<D> {
         result
     }
 
+    /// Does background work that begins when an earlier piece of it has ended, or now if it has.
+    /// Returns its end, too. Where background work reads ahead, it begins now.
+    #[inline]
+    pub fn in_background_behind<R>(
+        &mut self,
+        earlier: PendingEnd,
+        work: impl FnOnce(&mut Self) -> R,
+    ) -> (R, PendingEnd) {
+        let foreground = self.begin_background();
+        let timing = self.device.timing();
+        if earlier.clock == self.clock && !timing.is_over(earlier.end) && timing.estimate_moves(&[], 0).is_none() {
+            self.cursor = earlier.end;
+        }
+        let result = work(self);
+        let end = self.awaited();
+        self.end_background(foreground);
+        (result, end)
+    }
+
     /// Does background work of idle time, in which the cursor tells how much of that is left.
     pub fn in_idle_time<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_background(|flash| {

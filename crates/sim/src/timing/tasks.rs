@@ -254,16 +254,16 @@ impl Tasks {
         (self.entries.len() - 1) as u32
     }
 
-    /// A new operation that follows another one, if that is the last of its entry and of the same
-    /// stretch of work: it stands in the entry's tail. It also waits for what is done to its block
-    /// before it, if that is not [`Event::NONE`].
+    /// A new operation that follows another one, if that is the last of its entry and the host
+    /// waits for both or for neither: it stands in the entry's tail. It also waits for what is done
+    /// to its block before it, if that is not [`Event::NONE`].
     #[expect(clippy::inline_always, reason = "one more call for every flash operation")]
     #[inline(always)]
     pub(super) fn issue_behind(&mut self, task: &PricedTask, after: Moment, before: Event) -> Option<Event> {
         let (number, generation) = after.event();
         let Self { entries, tails, issued, under_way, .. } = self;
         let entry = entries.get_mut(number as usize)?;
-        if entry.kind != Kind::Operation || entry.task.chain != task.chain {
+        if entry.kind != Kind::Operation || (entry.task.chain == 0) != (task.chain == 0) {
             return None;
         }
         let place = generation.wrapping_sub(entry.generation);

@@ -194,10 +194,11 @@ pub trait PageMapped {
     ) -> Result<(), FtlError>;
 
     /// Lists what a step moves out of a block in hand when this many moves are due: valid pages, as
-    /// many or, if some are better moved together, more. Asks for the memory of what the step after
-    /// it moves: this one is too short to wait for all of its own at once.
+    /// many or, if some are better moved together, more. If it is too short to wait for all of its
+    /// memory at once, asks for that of the step after it.
     fn list_step<D: Device>(&mut self, flash: &FlashPort<D>, victim: Pbn, moves: u32, into: &mut Vec<Ppn>) {
-        self.space().list_first(victim, moves.saturating_add(moves.min(RUN as u32)), into);
+        let listed = if moves < 8 { 2 * moves } else { moves };
+        self.space().list_first(victim, listed, into);
         for &next in into.iter().skip(moves as usize) {
             if let Some(logical) = flash.chip().peek(next) {
                 self.prefetch_move(Lpn::new(logical), PrefetchStage::Far);

@@ -14,6 +14,10 @@
 //! - *Program units*: a step moves at least as many pages as the device programs at once, and the
 //!   next ones come later for that. So a flash page of several is sensed once, and nothing waits in
 //!   the controller for the next step.
+//! - *Runs*: where pages are programmed one by one, a step moves 32 at least, or a quarter of a
+//!   block, to a block without pages of the host's. They are ahead of what is due, so the die is
+//!   never later. It follows the step before it on its die while that goes on: so what the host
+//!   wants of the die waits for one moved page, and not for one of each step.
 //! - *Urgent*: a die with `gc_threshold` free blocks or less collects what it has in hand, and then
 //!   whole blocks, before it opens another for the host.
 //! - *Failures*: while a block waits to be emptied or a die has lost its reserve, nothing is in
@@ -93,10 +97,13 @@ fn pace<S: PageMapped, D: Device>(scheme: &mut S, flash: &mut FlashPort<D>, die:
     if moves == 0 && !is_spent {
         return Ok(());
     }
-    let moves = moves.max(scheme.space().least_step());
+    let destination = scheme.destination(from);
+    let moves = moves.max(scheme.space().least_step_to(destination));
     let mut pages = std::mem::take(scheme.space().pages_of_step());
     scheme.list_step(flash, victim, moves, &mut pages);
-    let result = flash.in_background(|flash| step(scheme, flash, die, victim, &pages));
+    let before = scheme.space().end_of_step(die);
+    let (result, end) = flash.in_background_behind(before, |flash| step(scheme, flash, die, victim, &pages));
+    scheme.space().has_stepped(die, end);
     *scheme.space().pages_of_step() = pages;
     result
 }

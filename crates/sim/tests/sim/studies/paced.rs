@@ -1,4 +1,5 @@
-//! Writes of a lightly loaded device that collects: with defaults no collection is in their way.
+//! Writes of a lightly loaded device that collects: with defaults no collection is in their way. Of
+//! paced steps, one follows the other on a die.
 
 use super::results;
 
@@ -32,4 +33,54 @@ fn no_write_at_a_light_load_waits_for_an_erase() {
     assert!(p99_9 <= 3.0 * PROGRAM_NS && longest < ERASE_NS, "p99.9 {p99_9} ns, the longest {longest} ns");
     let (_, longest) = light("whole");
     assert!(longest > ERASE_NS, "the control: whole collections keep a write for {longest} ns");
+}
+
+/// ```text
+///   die   [host][read][program][host][read][program] …
+///               |── step 1 ─────────|── step 2 ─────
+/// ```
+#[test]
+fn steps_of_a_die_follow_one_another_and_let_the_host_in() {
+    let results = results(
+        r#"
+        [device]
+        preset = "slc-small"
+        channels = 2
+        dies_per_channel = 2
+        blocks_per_plane = 64
+        pages_per_block = 64
+        spare = 0.4
+        [workload.generator]
+        requests = 8000
+        write_share = 1.0
+        [host]
+        loop = "closed"
+        queue_depth = 32
+        [run]
+        precondition = "fill"
+        timeline = "0ms..1h"
+        [[ftl]]
+        name = "page"
+        gc = "paced"
+        "#,
+    );
+    let timeline = results.runs[0].timeline.as_ref().expect("asked for");
+    let (mut moves, mut let_in) = (0, 0);
+    for die in 0..4 {
+        let of_die = |cause| {
+            let all = (0..timeline.op.len()).filter(move |&i| timeline.die[i] == die && timeline.cause[i] == cause);
+            let mut times: Vec<_> = all.map(|i| (timeline.ready_ns[i], timeline.end_ns[i])).collect();
+            times.sort_unstable();
+            times
+        };
+        let moved = of_die("collection");
+        for pair in moved.windows(2) {
+            assert!(pair[1].0 >= pair[0].1, "die {die} has {pair:?} of two steps at the same time");
+        }
+        moves += moved.len();
+        let host = of_die("host");
+        let_in += moved.iter().filter(|&&(from, to)| host.iter().any(|&(_, end)| from < end && end < to)).count();
+    }
+    println!("{moves} operations of steps, {let_in} with one of the host's before them");
+    assert!(moves > 5000 && let_in > 500, "{moves} operations of steps, {let_in} let the host in");
 }

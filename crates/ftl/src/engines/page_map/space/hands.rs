@@ -39,9 +39,15 @@ use crate::api::layout::Layout;
 use crate::api::report::Footprint;
 use crate::api::wear::Purpose;
 use crate::blocks::manager::BlockManager;
+use crate::port::flash_port::PendingEnd;
 
 /// Streams of a space at most, for which the sum of their rooms is told.
 const MOST_STREAMS: usize = 32;
+
+/// Pages that a step moves at least, where they are programmed one by one: of shorter blocks a
+/// quarter. With 8, a simulation takes 7 % more instructions. With 32, p99 of writes at a tenth of
+/// the load is one and a half programs instead of one.
+const RUN: u32 = 32;
 
 /// RAM for what a die has in hand.
 const RAM_BYTES: u64 = 16;
@@ -50,7 +56,7 @@ impl SpaceNeeds {
     /// Nothing in hand on any die; none where collections are whole.
     pub(super) fn nothing_in_hand(&self, layout: &Layout) -> Vec<Hand> {
         let dies = if self.least_step.is_some() { layout.geometry.dies() as usize } else { 0 };
-        vec![Hand { pbn: None, valid: 0, written: 0, rest: 1 }; dies]
+        vec![Hand { pbn: None, valid: 0, written: 0, rest: 1, stepped: PendingEnd::NOTHING }; dies]
     }
 }
 
@@ -132,13 +138,36 @@ impl PageSpace {
 
     /// These pages of a block in hand lie elsewhere, too.
     pub fn is_moved<'a>(&mut self, pages: impl IntoIterator<Item = &'a Ppn>) {
-        // What failed on the way may have put the block down.
-        pages.into_iter().for_each(|&ppn| self.release(ppn));
+        let mut pages = pages.into_iter().peekable();
+        let Some(pbn) = pages.peek().map(|&&ppn| self.block_of(ppn)) else { return };
+        if self.is_collectable(pbn) {
+            // What failed on the way has put the block down.
+            pages.for_each(|&ppn| self.release(ppn));
+        } else {
+            self.ledger.invalidate_all(pbn, pages);
+        }
     }
 
     /// The fewest pages of a step.
     pub fn least_step(&self) -> u32 {
         self.least_step
+    }
+
+    /// The fewest pages of a step to a stream between pages of the host's, which wait for those
+    /// moved to the same block.
+    pub fn least_step_to(&self, destination: Stream) -> u32 {
+        let is_run = self.least_step == 1 && !self.takes_host_pages(destination);
+        if is_run { RUN.min(self.content_pages() / 4).max(1) } else { self.least_step }
+    }
+
+    /// What the next step on a die follows: the last one, unless program units may overlap.
+    pub fn end_of_step(&self, die: u32) -> PendingEnd {
+        if self.least_step == 1 { self.hands[die as usize].stepped } else { PendingEnd::NOTHING }
+    }
+
+    /// A step on a die ends then.
+    pub fn has_stepped(&mut self, die: u32, end: PendingEnd) {
+        self.hands[die as usize].stepped = end;
     }
 
     /// Where the pages of a step are listed.
@@ -272,7 +301,7 @@ mod tests {
     fn a_victim_is_emptied_evenly_by_the_time_that_its_gain_is_written() {
         for content in [1, 2, 16, 96, 255] {
             for valid in 0..content {
-                let hand = Hand { pbn: None, valid, written: 0, rest: 1 };
+                let hand = Hand { pbn: None, valid, written: 0, rest: 1, stepped: PendingEnd::NOTHING };
                 let gained = content - valid;
                 let most = valid.div_ceil(gained);
                 let mut left = valid;

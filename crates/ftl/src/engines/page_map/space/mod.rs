@@ -49,7 +49,7 @@ use crate::blocks::victims::{CandidateFacts, Victims};
 use crate::engines::page_map::by_class::ByClass;
 use crate::port::device::Device;
 use crate::port::error::{ConfigError, FtlError};
-use crate::port::flash_port::FlashPort;
+use crate::port::flash_port::{FlashPort, PendingEnd};
 use crate::port::label::{Content, Label};
 use crate::recovery::scan::DeviceScan;
 use crate::recovery::summary::Summaries;
@@ -108,6 +108,8 @@ struct Hand {
     written: u32,
     /// Pages of the host's until it is looked at again.
     rest: u32,
+    /// The end of the last step on the die.
+    stepped: PendingEnd,
 }
 
 /// Open blocks and valid pages of a page-mapped device.
@@ -148,7 +150,7 @@ pub struct PageSpace {
     exposed_in_block: u32,
     /// What each die has in hand; nothing where collections are whole.
     hands: Vec<Hand>,
-    /// The fewest pages of a step.
+    /// The fewest pages of a step: those that are programmed at once.
     least_step: u32,
     /// Pages of the step in hand.
     stepping: Vec<Ppn>,
