@@ -431,7 +431,7 @@ def test_another_that_is_near_to_the_best_is_tried_with_each_other_setting(monke
         gains = 2e5 * ("load_before_write=false" in stack) + 2e5 * ("victim=fifo" in stack)
         return {"cdftl": 1e6, "treeftl": 1.1e6}.get(stack.partition(":")[0], 3e6) - gains
 
-    _, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=40)
+    _, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=50)
     best = min(result.finalists.values(), key=lambda run: run.mean("response_mean_ns") or 0)
     assert best.mean("response_mean_ns") == 7e5
     # The leader comes first, so that a budget that ends there has all of its forms.
@@ -522,12 +522,18 @@ def test_a_victim_policy_by_age_is_held_out_though_a_prefix_beat_it(monkeypatch:
     assert Space.is_by_age("dftl:cmt=4KiB:victim=cat+lru") > Space.is_by_age("page:victim=fifo+lru")
 
 
-@pytest.mark.parametrize("goal", ["wa", "life"])
-def test_classifiers_are_among_the_first_stacks_where_copies_count(monkeypatch: pytest.MonkeyPatch, goal: str) -> None:
+@pytest.mark.parametrize(
+    ("goal", "settings"),
+    [(goal, ("streams=dac", "streams=fadac", "streams=sepbit")) for goal in ("wa", "life")]
+    + [(goal, ("gc=paced",)) for goal in ("mean", "p99")],
+)
+def test_ways_to_collect_are_among_the_first_stacks(
+    monkeypatch: pytest.MonkeyPatch, goal: str, settings: tuple[str, ...]
+) -> None:
     machine = Lasting(lambda _: 1.0, lambda stack: 1e5 + len(stack))
     _, result = searched(monkeypatch, machine, None, trials=30, goal=goal)
     first = list(result.rungs[0].tried)[: len(result.candidates) + 10]
-    assert {f"page:streams={word}" for word in ("dac", "fadac", "sepbit")} <= {*first}
+    assert {f"page:{setting}" for setting in settings} <= {*first}
 
 
 def test_the_best_durable_stack_is_held_out_though_buffers_lead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ from ftlkit.advice.search_result import FEW, Halved, Rung, SearchResult, is_of
 from ftlkit.advice.space import (
     Proposals,
     Space,
-    classified,
+    collecting,
     doublings,
     filling,
     halves,
@@ -184,10 +184,10 @@ class Search:
         spent += self._round(rung, self._by_family(rung, half), most - spent, self._times.survey_s)
         # A choice has to be held against what everybody has without a search.
         self._try(rung, [stack for stack in self.result.defaults if stack not in rung.tried], self._times.survey_s)
-        # Where writes are skewed they copy least, and few are drawn by chance.
-        classes = classified(self._space) if self._query.goal in TIMELESS else {}
-        self.result.survey_trials += len(classes)
-        spent += self._round(rung, classes, most - spent, self._times.survey_s)
+        # How data are collected decides by a factor, and few such settings are drawn by chance.
+        collected = collecting(self._space, timeless=self._query.goal in TIMELESS)
+        self.result.survey_trials += len(collected)
+        spent += self._round(rung, collected, most - spent, self._times.survey_s)
         # What a log mapping does hangs on the size of its log more than on anything else.
         sized = self._logs(rung)
         self.result.survey_trials += len(sized.keys() - half.keys())

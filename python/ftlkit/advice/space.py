@@ -33,6 +33,9 @@ NOT_TO_BE_BUILT = frozenset({*FUTURE, ("copy_choice", "original")})
 _CLASSIFIERS = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})
 """They copy less where writes are skewed, for more RAM."""
 
+_PACED = frozenset({("gc", "paced")})
+"""Collections in small steps: none holds up the host for long, at the price of more copies."""
+
 _BY_AGE = _CLASSIFIERS | {("victim", "cost-benefit"), ("victim", "cat")}
 """Choices by the age of data, which tells little before most data have been overwritten."""
 
@@ -171,14 +174,14 @@ class Space:
             and parameter["name"] not in {setting.partition("=")[0] for setting in given}
         ]
 
-    def classifiers(self, head: Head) -> list[tuple[str, str]]:
-        """A mapping's parameter for streams, with each classifier that it may be."""
+    def words(self, head: Head, chosen: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+        """A mapping's parameters that were not set, each with each word of theirs that is `chosen`."""
         name, *given = head.text.split(":")
         return [
             (parameter["name"], word)
             for parameter in self._parameters[name]
             for word in parameter.get("of") or ()
-            if (parameter["name"], word) in _CLASSIFIERS
+            if (parameter["name"], word) in chosen
             and parameter["name"] not in {setting.partition("=")[0] for setting in given}
         ]
 
@@ -676,10 +679,11 @@ def halves(space: Space) -> Proposals:
     return _proposed(space, [Rule(head, _half) for head in space.heads.values()])
 
 
-def classified(space: Space) -> Proposals:
-    """Each mapping with each classifier, with half of the ceiling."""
+def collecting(space: Space, *, timeless: bool) -> Proposals:
+    """Each mapping with half of the ceiling as it copies least, or holds up the host least."""
+    chosen = _CLASSIFIERS if timeless else _PACED
     heads = space.heads.values()
-    return _proposed(space, [Rule(head, _half, turned) for head in heads for turned in space.classifiers(head)])
+    return _proposed(space, [Rule(head, _half, turned) for head in heads for turned in space.words(head, chosen)])
 
 
 def logs(space: Space, heads: Sequence[str], ram_bytes: float) -> Proposals:
