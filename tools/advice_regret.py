@@ -4,9 +4,10 @@
 
 Of each workload a grid of stacks is run over everything and measured on the held-out part, with
 the seed of the question: every mapping as it is by default, each with other sizes of its log, its
-cache or its RAM, and each of these behind a write buffer. The six best within the RAM and the best
-default run with two more seeds. An answer's regret is the mean cost of its stack there over the
-least of these and of all answers to that goal with its seed, less one.
+cache or its RAM, the same with paced collections, and some of these behind a write buffer. The six
+best within the RAM and the best default run with two more seeds. An answer's regret is the mean
+cost of its stack there over the least of these and of all answers to that goal with its seed, less
+one.
 Hedged is an answer that says "best so far", and a refusal for want of time. With trials in place of
 a budget (`--budgets 60t`) what is answered does not depend on the machine.
 
@@ -128,12 +129,12 @@ def grid(ram_bytes: int, builds: Builds) -> list[str]:
         if part["kind"] != "mapping" or part["family"] == "python":
             continue
         name, keys = part["name"], {parameter["name"] for parameter in part["parameters"]}
-        stacks.append(name)
-        stacks += [f"{name}:log_space={size}" for size in LOGS if "log_space" in keys]
+        own = [name, *(f"{name}:log_space={size}" for size in LOGS if "log_space" in keys)]
         sizes = sorted(keys & {"cmt", "ctp", "ram"})
         for share in SHARES if sizes else ():
             each = int(share * ram_bytes / len(sizes))
-            stacks.append(":".join([name, *(f"{key}={each}B" for key in sizes)]))
+            own.append(":".join([name, *(f"{key}={each}B" for key in sizes)]))
+        stacks += [*own, *(f"{stack}:gc=paced" for stack in own if "gc" in keys)]
     for name in BUFFERED:
         bases = [stack for stack in stacks if stack.partition(":")[0] == name]
         stacks += [
