@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from ftlkit._native import UserError
 from ftlkit.api.fleet import Fleet, planned
 from ftlkit.fleets import generator
 from ftlkit.fleets.split import MANIFEST, manifest, split, volume_trace
+from ftlkit.results.store import Store
 from ftlkit.sweeps import key
 from test_fleet_answers import answers
 
@@ -344,3 +346,42 @@ def test_a_fleet_is_drawn_where_there_is_no_trace(call: Call) -> None:
     assert "not both" in call("fleet", exits=2).output
     assert "not both" in call("fleet", "out", "--fleet", 3, exits=2).output
     assert "1 to 10,000" in call("fleet", "--fleet", 0, exits=2).output
+
+
+def test_one_thread_and_two_give_the_same_though_a_worker_is_killed(start: Start, tmp_path: Path) -> None:
+    asked = [
+        "fleet",
+        "--fleet",
+        "12",
+        "--requests",
+        "5000",
+        "--ftl",
+        "page,dftl",
+        "--seeds",
+        "2",
+        "--consolidate",
+        "2",
+        "--store",
+    ]
+    process = start(*asked, "two", "--threads", "2")
+    wait(lambda: len(list((tmp_path / "two" / "points").glob("*.parquet"))) > 2 and workers(process), process)
+    os.kill(workers(process)[0], signal.SIGKILL)
+    assert process.wait(300) == 0
+    assert start(*asked, "one", "--threads", "1").wait(300) == 0
+    one, two = (
+        {row["key"]: (row["state"], row["event_hash"]) for row in Store(tmp_path / name).rows()}
+        for name in ("one", "two")
+    )
+    assert len(one) == 6 * 2 * 2
+    assert one == two
+    assert {state for state, _ in one.values()} == {"done"}
+
+
+def workers(process: subprocess.Popen[str]) -> list[int]:
+    """Processes that run points for a process."""
+    children = [path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/children")]
+    return [
+        int(child)
+        for child in " ".join(children).split()
+        if b"ftlkit.sweeps.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
