@@ -373,7 +373,7 @@ class Answers:
         return said
 
     def table(self) -> pl.DataFrame:
-        """A row per volume: what it is, its kind and best stack, the regret of the one, all stacks."""
+        """A row per volume: its facts, kind and best stack, the regret of the one, all stacks."""
         one = self.choices[0].stack if self.choices else None
         rows = []
         by_volume: dict[str, dict[str, Json]] = {}

@@ -56,7 +56,7 @@ class Volume:
     write_share: float | None
     footprint_bytes: int
     traits: Json
-    """What else is known of it, by name: a survey of its trace, or the figures it was drawn from."""
+    """Further features by name: of its trace's survey, or the figures it was drawn from."""
     digest: str | None = None
     """Of its trace, as the split wrote it."""
     end_byte: int = 0
