@@ -159,6 +159,15 @@ def test_units_go_on_beside_the_last_run_until_they_have_settled(
     assert gone_on(45.0, units=(4096, 16_384, 65_536))[2].asked[0][2] == ["dftl", "page"]
 
 
+def test_units_that_have_all_settled_go_on_no_longer() -> None:
+    query, result, made = gone_on(600.0, units=(4096, 16_384))
+    before = len(made.asked)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("ftlkit.advice.going_on.is_settled", lambda *_: True)
+        GoingOn(query, result, made, made, Clock(600.0, 1000.0), lambda _: None).settle_units()
+    assert len(made.asked) == before
+
+
 def test_a_life_goes_on_under_wear_policies_and_the_longest_is_advised() -> None:
     query, result, made = gone_on(600.0, {"dftl+static": 305.0, "dftl": 229.0}, is_by_amplification=True)
     assert {"dftl+static", "dftl+dynamic", "page"} <= {*made.asked[0][2]}

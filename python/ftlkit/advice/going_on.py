@@ -121,8 +121,8 @@ class GoingOn:
         """Make longer runs of what was found with other units, if the device's own has settled."""
         last = self._result.last_run
         own = [run for trial in self._result.units if trial.is_own for run in trial.told.values()]
-        if last is not None and own and is_settled(self._query, own[0]):
-            runs, times = self._unsettled(), last.requests // self._result.requests
+        if last is not None and own and is_settled(self._query, own[0]) and (runs := self._unsettled()):
+            times = last.requests // self._result.requests
             self._repeat(runs, times if self._took_s(runs)(times) <= _SAFE * self._clock.left_s else 0, [])
 
     def _repeat(self, runs: dict[int, list[str]], times: int, first: Sequence[str]) -> None:
