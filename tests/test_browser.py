@@ -86,7 +86,7 @@ def test_a_page_is_quiet_fits_is_accessible_and_draws_its_charts_inside_their_pl
         "})"
     )
     if name not in ("reproduction", "advice"):
-        assert len(drawn) >= {"sweep": 3, "curve": 1, "spare": 1}.get(name, 4)
+        assert len(drawn) >= {"sweep": 3, "curve": 1, "spare": 1, "fleet": 2}.get(name, 4)
         for alive, wide, beyond, marks in drawn:
             assert alive
             assert wide > 200

@@ -176,15 +176,15 @@ def _violins(known: dict[str, list[float]], metric: Metric, lines: dict[str, Any
         "label:N",
         *(alt.Tooltip(f"{name}:Q", title=title, format=",.4~g") for name, title in MARKS.items()),
     ]
-    body = numbered(pl.DataFrame(areas)) if areas else alt.Chart(alt.InlineData(values=[]))
     mark = numbered(pl.DataFrame(marks)).encode(y=y, color=colour, tooltip=tip)
-    return alt.layer(
-        body.mark_area(opacity=0.35).encode(
-            x=x, y=alt.Y("from:Q", axis=None, scale=across), y2=alt.Y2("to:Q"), color=colour
-        ),
+    layers = [
         mark.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=heading(metric), **scaled), x2=alt.X2("high:Q")),
         mark.mark_point(filled=True, size=60, opacity=1).encode(x=x),
-    )
+    ]
+    if areas:  # Values that are all alike have none.
+        ends = {"y": alt.Y("from:Q", axis=None, scale=across), "y2": alt.Y2("to:Q")}
+        layers.insert(0, numbered(pl.DataFrame(areas)).mark_area(opacity=0.35).encode(x=x, color=colour, **ends))
+    return alt.layer(*layers)
 
 
 def _violin(stack: str, place: int, values: list[float], *, is_wide: bool) -> list[Json]:
