@@ -158,7 +158,6 @@ impl Experiment {
         let span_pages = (!wraps).then_some(survey.span_pages);
         draft.units_per_write = workload.units_per_write(&survey, draft.page_size_bytes());
         let device = draft.resolve(span_pages, seed)?;
-        survey.facts.facts.extend(draft.few_writes(&device));
         for plan in &mut plans {
             let refused = |error| SimError::study(format!("ftl \"{}\": {error}", plan.label));
             let (resolved, raised) = slice::fitting(&plan.resolved, &device, &plan.stack).map_err(refused)?;
@@ -168,6 +167,7 @@ impl Experiment {
         }
         let share = asked.in_use.map(|in_use| share_in_use(in_use, &device)).transpose()?;
         asked.in_use = share.map(InUse::Share);
+        survey.facts.facts.extend(draft.few_writes(&device, share.unwrap_or(1.0)));
         let live = LivePages::of(share, precondition, workload.addresses, (&device, &mut survey))?;
         live.report(precondition, &mut precondition_chosen);
         let RunKeys { verify, waiting, .. } = asked;

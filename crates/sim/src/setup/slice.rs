@@ -155,11 +155,12 @@ impl Draft {
         units(self.units_per_write).min(MOST_BYTES / u64::from(self.page_size_bytes())).max(units(1.0))
     }
 
-    /// That blocks of a slice hold too few of the workload's writes, where these are long.
-    pub(crate) fn few_writes(&self, device: &Device) -> Option<String> {
+    /// That blocks of a slice hold too few of the workload's writes, where these are long and this
+    /// share of what the host sees is in use.
+    pub(crate) fn few_writes(&self, device: &Device, in_use: f64) -> Option<String> {
         let Whole { scale, block_scale, .. } = device.whole.filter(|_| self.units_per_write > 1.0)?;
         let writes = f64::from(device.geometry.pages_per_block()) / self.units_per_write;
-        let low = TIMES_LOW / (1.0 - device.utilisation()) * (1.0 - block_scale / scale) / writes;
+        let low = TIMES_LOW / (1.0 - in_use * device.utilisation()) * (1.0 - block_scale / scale) / writes;
         (low > MOST_LOW).then(|| {
             format!(
                 "the slice's blocks hold about {writes:.0} writes of the workload, the drive's {:.0}: write amplification may come \
