@@ -230,7 +230,7 @@ def beside_all(cases: Sequence[Case]) -> list[Case]:
         key, known = (case.workload, case.goal, case.seed), (1 + case.over_default) / (1 + case.regret)
         least[key] = min(known, least.get(key, known))
     return [
-        replace(case, regret=(1 + case.over_default) / least[case.workload, case.goal, case.seed] - 1)
+        replace(case, regret=round((1 + case.over_default) / least[case.workload, case.goal, case.seed] - 1, 9))
         if case.stack
         else case
         for case in cases
