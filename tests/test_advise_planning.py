@@ -441,7 +441,7 @@ def test_another_that_is_near_to_the_best_is_tried_with_each_other_setting(monke
 
 
 class Misjudged(Machine):
-    """One on which `adapt` is slow on each prefix; on the held-out part it gains by its settings."""
+    """`adapt` is slow on each prefix; on the held-out part it gains by its settings."""
 
     SIZES = ("0.0001", "0.015", "0.021", "0.03", "0.042", "0.06")
 

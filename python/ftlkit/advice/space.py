@@ -175,7 +175,7 @@ class Space:
         ]
 
     def words(self, head: Head, chosen: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
-        """A mapping's parameters that were not set, each with each word of theirs that is `chosen`."""
+        """A mapping's parameters that were not set, with each word of theirs that is `chosen`."""
         name, *given = head.text.split(":")
         return [
             (parameter["name"], word)
