@@ -14,7 +14,7 @@
 //! - *Program units*: a step moves at least as many pages as the device programs at once, and the
 //!   next ones come later for that. So a flash page of several is sensed once, and nothing waits in
 //!   the controller for the next step.
-//! - *Runs*: where pages are programmed one by one, a step moves 32 at least, or an eighth of a
+//! - *Runs*: where pages are programmed one by one, a step moves 32 at least, or a tenth of a
 //!   block, to a block without pages of the host's. They are ahead of what is due, so the die is
 //!   never later. It follows the step before it on its die while that goes on: so what the host
 //!   wants of the die waits for one moved page, and not for one of each step.
