@@ -16,6 +16,7 @@ from conftest import Call
 from ftlkit._native import UserError
 from ftlkit._util.units import typed
 from ftlkit.advice.clock import Clock
+from ftlkit.advice.commands import over_spare
 from ftlkit.advice.going_on import GoingOn
 from ftlkit.advice.measure import Measured
 from ftlkit.advice.query import Query, question
@@ -233,6 +234,14 @@ def test_units_asked_for_are_told_with_their_lives(call: Call, tmp_path: Path) -
     (asked,) = re.findall(r"What over-provisioning buys: `ftlkit (.*)`\.", out)
     told = call(*shlex.split(asked), "--spares", "0.1,0.3", "--store", str(tmp_path)).stdout
     assert len(re.findall(r"^page.* 0\.[13] ", told, re.MULTILINE)) == 2
+
+
+def test_over_provisioning_beside_data_in_use_is_told_by_the_data_in_use() -> None:
+    asked = Query("zipf", device="7450-like", goal="life", options=Options(in_use="600GB", daily_writes="1TB"))
+    line = over_spare(asked, "page")
+    assert line.startswith("ftlkit sweep zipf --ftl page --device 7450-like --daily-writes 1TB")
+    assert "--in-use" not in line
+    assert line.endswith("--vary run.in_use=0.5..1:+0.1 --goal life")
 
 
 def test_a_slice_has_no_write_buffers_of_the_drive(call: Call, tmp_path: Path) -> None:

@@ -44,10 +44,19 @@ def of_units(query: Query, capacity: int, stack: str, sizes: Sequence[int], requ
     return _sweep(query, options, [stack], ["--skip", str(requests // 2), "--seeds", "1", "--vary", compared])
 
 
+IN_USE = "run.in_use=0.5..1:+0.1"
+"""Shares of the drive in use at which over-provisioning is told."""
+
+
 def over_spare(query: Query, stack: str) -> str:
-    """The command that tells write amplification and lives of a stack over spare."""
+    """The command that tells write amplification and lives of a stack over spare.
+
+    With data in use it varies these: beside a fixed amount of data, spare is of no effect.
+    """
     options: Options = {**query.options}
     options.pop("clock", None)
+    if options.pop("in_use", None) is not None:
+        return _sweep(query, options, [stack], ["--vary", IN_USE, "--goal", query.goal])
     given = options.get("settings", ())
     options["settings"] = [text for text in given if text.partition("=")[0].strip() not in (SPARE, "device.op")]
     return shlex.join(["ftlkit", "curve", "spare", query.workload, "--ftl", as_typed(stack), *_typed(query, options)])
