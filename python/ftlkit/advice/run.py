@@ -262,7 +262,7 @@ def _space(query: Query, device: Json, info: Json, clock: Clock) -> tuple[Space,
     # A write buffer would lead by the time of flushes, which responses leave out.
     is_durable = query.durable or (flushes > 0 and query.ftl is None and query.goal not in TIMELESS)
     # What fits a drive, and its RAM, a slice for small writes tells sooner.
-    is_auto = query.document()["device"].get("slice") == "auto"
+    is_auto = query.document().get("device", {}).get("slice") == "auto"
     builds = Builds(device | {"slice": "auto"} if is_auto else device, clock.check, clock.ends_s)
     fits = builds.exact_refusal if query.stacks() else builds.refusal
     for mapping in [] if query.stacks() else _mappings():
