@@ -530,16 +530,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_next_of_the_same_stretch_joins_a_tail() {
+    fn only_the_next_that_the_host_waits_for_alike_joins_a_tail() {
         let mut tasks = Tasks::new();
         let (_, ends) = with_tail(&mut tasks, 2, Event::NONE);
         let program = task(FlashOp::Program, 9);
         assert_eq!(tasks.issue_behind(&program, ends[1], Event::NONE), None, "the last of the tail is another one");
-        assert_eq!(
-            tasks.issue_behind(&PricedTask { chain: 8, ..program }, ends[2], Event::NONE),
-            None,
-            "another stretch"
-        );
+        let of_host = PricedTask { chain: 0, ..program };
+        assert_eq!(tasks.issue_behind(&of_host, ends[2], Event::NONE), None, "the host waits for it");
+        let of_another_step = PricedTask { chain: STRETCH + 1, ..program };
+        assert!(tasks.issue_behind(&of_another_step, ends[2], Event::NONE).is_some());
         assert_eq!(tasks.issue_behind(&program, Moment::at(Nanos(5)), Event::NONE), None, "a known moment");
         let delay = tasks.issue(program, Kind::Delay);
         let end = tasks.end_of(delay, 0);

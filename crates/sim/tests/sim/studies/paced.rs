@@ -51,6 +51,7 @@ fn steps_of_a_die_follow_one_another_and_let_the_host_in() {
         pages_per_block = 64
         spare = 0.4
         [workload.generator]
+        span = "38MiB"
         requests = 8000
         write_share = 1.0
         [host]
@@ -82,5 +83,5 @@ fn steps_of_a_die_follow_one_another_and_let_the_host_in() {
         let_in += moved.iter().filter(|&&(from, to)| host.iter().any(|&(_, end)| from < end && end < to)).count();
     }
     println!("{moves} operations of steps, {let_in} with one of the host's before them");
-    assert!(moves > 5000 && let_in > 500, "{moves} operations of steps, {let_in} let the host in");
+    assert!(moves > 2000 && let_in > 200, "{moves} operations of steps, {let_in} let the host in");
 }
