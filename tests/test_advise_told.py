@@ -684,8 +684,8 @@ def test_ram_that_buys_nothing_is_halved() -> None:
 
 
 def test_those_that_go_on_were_tried_with_less_ram(tmp_path: Path) -> None:
-    """Three are proposed: with half of the most RAM, with a quarter, and with the least."""
-    first = sought(tmp_path, ftl="dftl", trials=3, seeds=1).result.rungs[0].tried
+    """With half of the most RAM, with a quarter and so on, and with the least; one is paced."""
+    first = sought(tmp_path, ftl="dftl", trials=4, seeds=1).result.rungs[0].tried
     plain = (re.fullmatch(r"dftl:cmt=(\w+)", stack) for stack in first)
     sizes = {values.size(match[1]) for match in plain if match}
     most = max(size or 0 for size in sizes)

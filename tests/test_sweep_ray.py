@@ -1,4 +1,4 @@
-"""Sweeps on a Ray cluster of two local nodes: the same points, whatever a worker suffers."""
+"""Sweeps and fleets on a Ray cluster of two local nodes: the same points, whatever it suffers."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,6 +20,7 @@ from ftlkit.results.store import Store
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install 'ftlkit[ray]')"
 )
+FLEET = "fleet --fleet 24 --requests 60000 --ftl page,dftl"
 SWEEP = "sweep t.csv --ftl page,dftl --vary dftl.cmt=16KiB..64KiB:x2 --seeds 2 --set run.precondition=steady"
 MARK = "FTLKIT_TEST_CLUSTER"
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 2}
@@ -33,9 +34,16 @@ def _free_port() -> int:
     return port
 
 
+class Cluster(NamedTuple):
+    """Two nodes with a core each, the first of which is the head."""
+
+    address: str
+    nodes: list[subprocess.Popen[bytes]]
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
-    """The address of a cluster of two nodes with a core each."""
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of this machine."""
     port = _free_port()
     ray = Path(sys.executable).with_name("ray")
     common = [
@@ -57,7 +65,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
                     subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | TOKEN | {MARK: str(port)})
                 )
             _wait_for_port(port)
-        yield f"127.0.0.1:{port}"
+        yield Cluster(f"127.0.0.1:{port}", nodes)
     finally:
         for node in nodes:
             node.terminate()
@@ -87,6 +95,22 @@ def _workers(address: str) -> list[int]:
     ]
 
 
+def _busy(cluster: Cluster, process: subprocess.Popen[str], most: int) -> list[int]:
+    """The workers of a process, once it has that many at work."""
+    until = time.monotonic() + 120
+    while len(workers := _workers(cluster.address)) < most and process.poll() is None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate(timeout=10)[1]
+    return workers
+
+
+def _family(process: int) -> list[int]:
+    """A process, and all that it has started."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [process, *(one for task in tasks for child in _read(task).split() for one in _family(int(child)))]
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -107,21 +131,34 @@ def _points(store: Path) -> dict[str, Any]:
 
 
 @needs_ray
-def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(cluster: str, start: Start, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_points_though_a_worker_is_killed(
+    cluster: Cluster, start: Start, tmp_path: Path
+) -> None:
     write_msr(tmp_path / "t.csv", 30_000)
-    process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster, **TOKEN)
-    until = time.monotonic() + 120
-    while not (workers := _workers(cluster)) and process.poll() is None:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    assert workers, process.communicate(timeout=10)[1]
-    os.kill(workers[0], signal.SIGKILL)
+    process = start(*SWEEP.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster.address, **TOKEN)
+    os.kill(_busy(cluster, process, 1)[0], signal.SIGKILL)
     errors = process.communicate(timeout=240)[1]
     assert process.returncode == 0, errors
     here = start(*SWEEP.split(), "--store", "here")
     assert here.wait(120) == 0
     assert len(_points(tmp_path / "here")) == 8
     assert _points(tmp_path / "here") == _points(tmp_path / "there")
+
+
+@needs_ray
+def test_a_fleet_gives_the_same_points_though_a_node_is_lost(cluster: Cluster, start: Start, tmp_path: Path) -> None:
+    process = start(*FLEET.split(), "--on", "ray", "--store", "there", RAY_ADDRESS=cluster.address, **TOKEN)
+    _busy(cluster, process, 2)
+    # Ended politely a node would give its points back first.
+    for lost in _family(cluster.nodes[1].pid):
+        os.kill(lost, signal.SIGKILL)
+    out, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    here = start(*FLEET.split(), "--threads", "1", "--store", "here")
+    told = here.communicate(timeout=240)[0]
+    assert len(_points(tmp_path / "here")) == 48
+    assert _points(tmp_path / "here") == _points(tmp_path / "there")
+    assert told.replace("here", "there") in out, "what Ray says of the node stands there, too"
 
 
 @needs_ray

@@ -94,7 +94,7 @@ def fleet(  # noqa: PLR0913 - as many as there are options
 
     `source` is a folder of `trace_split`, or a number of volumes to draw: then `requests` are those
     of the median one (docs/fleet.md). Each volume has a device of its own, as large as its span.
-    With `consolidate`, so many share a drive, and each has a stream of its own there.
+    `consolidate` is the number of volumes per drive; each has a stream of its own there.
     `goal` is one of a sweep's: wa and life need no clock. The rest is as of `ftlkit.sweep`: points
     with the same keys are reused from `store`, and one that cannot be run is in `failed`.
     """

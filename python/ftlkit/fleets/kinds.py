@@ -23,7 +23,7 @@ MOST = 8
 LEAST = 0.25
 SAMPLE = 1_000
 _BEGINNINGS = 5
-"""Of k-means, of which the best end is taken: one may end badly."""
+"""Runs of k-means; the best is taken, since one may end badly."""
 
 LOGARITHMIC = ("requests", "footprint", "write size", "writes per page")
 """Features that are taken as logarithms."""
