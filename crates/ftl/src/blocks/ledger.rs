@@ -170,7 +170,9 @@ mod tests {
             assert_eq!((&run.bits, &run.counts), (&single.bits, &single.counts), "{pages} from {first} on");
             let some: Vec<_> = (first..first + pages).step_by(3).map(Ppn::new).collect();
             run.invalidate_all(pbn, some.iter());
-            some.iter().for_each(|&page| assert_eq!(single.invalidate(page), pbn));
+            for &page in &some {
+                assert_eq!(single.invalidate(page), pbn);
+            }
             assert_eq!((&run.bits, &run.counts), (&single.bits, &single.counts), "{pages} from {first} on, some");
         }
     }
