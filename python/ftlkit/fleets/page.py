@@ -149,7 +149,7 @@ def _panel(answers: Answers, metric: Metric) -> Panel | None:
     return Panel(name, title, note, lines, spec, still(name, spec))
 
 
-def _violins(known: dict[str, list[float]], metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - layers share no typed base
+def _violins(known: dict[str, list[float]], metric: Metric, lines: dict[str, Any]) -> Any:  # noqa: ANN401 - untyped
     label = units.axis(metric.unit)
     scaled: dict[str, Any] = {"scale": alt.Scale(zero=False), "axis": alt.Axis(tickCount=5, labelExpr=label)}
     values = [value for mine in known.values() for value in mine]

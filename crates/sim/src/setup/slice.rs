@@ -163,8 +163,8 @@ impl Draft {
         let low = TIMES_LOW / (1.0 - in_use * device.utilisation()) * (1.0 - block_scale / scale) / writes;
         (low > MOST_LOW).then(|| {
             format!(
-                "the slice's blocks hold about {writes:.0} writes of the workload, the drive's {:.0}: write amplification may come \
-                 out up to {:.0} % low. A larger device.slice, or \"all\", has longer ones",
+                "the slice's blocks hold about {writes:.0} writes of the workload, the drive's {:.0}: write \
+                 amplification may come out up to {:.0} % low. A larger device.slice, or \"all\", has longer ones",
                 writes * scale / block_scale,
                 100.0 * low
             )
