@@ -29,8 +29,6 @@ pub use crate::engines::page_map::space::{COLLECTED, HOST};
 /// Pages that are moved in one run at most: as many requests for memory as a processor's first
 /// cache takes without dropping what it will need soon.
 const RUN: usize = 64;
-/// Pages of a run below which those of the next one are announced with it.
-const SHORT_RUN: u32 = 8;
 /// How the pages of a run are announced, all of them before the next stage.
 const ANNOUNCED: [PrefetchStage; 3] = [PrefetchStage::Far, PrefetchStage::Near, PrefetchStage::Next];
 
@@ -199,7 +197,7 @@ pub trait PageMapped {
     /// many or, if some are better moved together, more. If it is too short to wait for all of its
     /// memory at once, asks for that of the step after it.
     fn list_step<D: Device>(&mut self, flash: &FlashPort<D>, victim: Pbn, moves: u32, into: &mut Vec<Ppn>) {
-        let listed = if moves < SHORT_RUN { 2 * moves } else { moves };
+        let listed = if moves < RUN as u32 / 8 { 2 * moves } else { moves };
         self.space().list_first(victim, listed, into);
         for &next in into.iter().skip(moves as usize) {
             if let Some(logical) = flash.chip().peek(next) {
