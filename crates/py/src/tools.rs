@@ -67,9 +67,11 @@ fn trace_convert(
 /// Splits traces by volume into a folder, or goes on with it; `options_json` is as for a
 /// conversion.
 /// Returns what was read (JSON). Above `kept_bytes` of packed requests some go to the disk, and a
-/// file holds `part_requests`; 0 leaves either as it is.
+/// file holds `part_requests`; of more volumes than `folders` small ones share files. 0 leaves each
+/// as it is.
 #[pyfunction]
-#[pyo3(signature = (traces, folder, options_json, control, kept_bytes = 0, part_requests = 0))]
+#[pyo3(signature = (traces, folder, options_json, control, kept_bytes = 0, part_requests = 0, folders = 0))]
+#[expect(clippy::too_many_arguments, reason = "as many as there are limits")]
 fn trace_split(
     py: Python<'_>,
     traces: Vec<PathBuf>,
@@ -78,6 +80,7 @@ fn trace_split(
     control: &Control,
     kept_bytes: usize,
     part_requests: u64,
+    folders: usize,
 ) -> PyResult<String> {
     let campaign = control.campaign();
     let watch = |stage: &str, done, total| {
@@ -88,6 +91,7 @@ fn trace_split(
     let limits = SplitLimits {
         kept_bytes: if kept_bytes > 0 { kept_bytes } else { usual.kept_bytes },
         part_requests: if part_requests > 0 { part_requests } else { usual.part_requests },
+        folders: if folders > 0 { folders } else { usual.folders },
     };
     let split = move || -> Result<String, Failure> {
         let options = parse::<WorkloadText>("the options", options_json)?.open_options();

@@ -9,8 +9,8 @@
 //! The pass packs the requests of each volume ([`RecordPacker`]) and spills all of them as a *run*
 //! ([`run`]) when they take as many bytes as allowed. A run is whole or absent and says how far the
 //! pass was, so a killed split goes on from its runs: it skips the requests that they hold. Then
-//! each volume is put together from all runs ([`volume`]), one after the other; a line of a journal
-//! says that it is done.
+//! each volume is put together from all runs ([`volume`]), one after the other, or small ones of
+//! many together; a line of a journal says that it is done.
 //!
 //! Time may go back in a trace from one volume to another, but not within one. Traces go in order
 //! of their first requests, so that a volume of several traces stays sorted.
@@ -53,12 +53,15 @@ pub struct SplitLimits {
     pub kept_bytes: usize,
     /// Requests of a file, above which a volume has another one.
     pub part_requests: u64,
+    /// Volumes up to which each has a folder of its own; of more, the small ones share files.
+    pub folders: usize,
 }
 
 impl Default for SplitLimits {
-    /// Half a GiB, which with growth and reading stays below 2 GB; and files of some 100 MB.
+    /// Half a GiB, which with growth and reading stays below 2 GB; files of some 100 MB; and folders
+    /// that are made in seconds.
     fn default() -> Self {
-        Self { kept_bytes: 512 << 20, part_requests: 1 << 24 }
+        Self { kept_bytes: 512 << 20, part_requests: 1 << 24, folders: 1 << 12 }
     }
 }
 
@@ -99,7 +102,7 @@ pub fn split_while(
     std::fs::create_dir_all(&work).map_err(|error| TraceError::write(&work, error))?;
     let inputs = Inputs::of(traces, options)?;
     let Some(runs) = gather(&inputs, &work, limits, &mut watch)? else { return Ok(None) };
-    let Some(volumes) = volume::write_all(folder, &work, &runs, limits.part_requests, &mut watch)? else {
+    let Some(volumes) = volume::write_all(folder, &work, &runs, limits, &mut watch)? else {
         return Ok(None);
     };
     let finished = runs.into_iter().next_back().map(|run| run.index.finished).unwrap_or_default();

@@ -1,7 +1,13 @@
-//! Volumes: all requests of each from the runs, as Parquet in a folder of its own.
+//! Volumes: all requests of each from the runs, as Parquet in a folder of its own; of many volumes,
+//! the small ones together.
 //!
 //! Folders are called as tools for partitioned Parquet expect it, `volume=NAME` with `%2F` for a
 //! slash. A folder takes its name when its files are whole, and a line of the journal says that.
+//!
+//! To make a folder and to wait for the disk takes some 5 ms, so of more volumes than
+//! [`SplitLimits::folders`] those with few requests share files: traces of several devices in order
+//! of time, small enough that one volume is read out of them at once. Which volumes are together
+//! follows from the runs alone, so that a split that goes on makes the same files.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -11,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::SplitLimits;
 use super::run::{Run, Segment};
 use crate::error::TraceError;
 use crate::record::Record;
@@ -26,13 +33,24 @@ const VOLUMES: &str = "volumes";
 /// Most bytes of a folder's name, of the 255 that file systems take.
 const LONGEST_NAME: usize = 200;
 
+const SHARED: &str = "shared";
+
+/// A volume with fewer requests shares a file, which is full with four times as many, or with so
+/// many volumes: the requests are read in milliseconds, and so are the names.
+const FEW_REQUESTS: u64 = 1 << 12;
+const FULL_REQUESTS: u64 = 4 * FEW_REQUESTS;
+const FULL_VOLUMES: usize = 1 << 10;
+
 /// A volume's line in the journal.
 #[derive(Serialize)]
 struct VolumeFacts {
     name: String,
-    /// Inside the folder of the split.
+    /// Inside the folder of the split; of a shared file, its path.
     folder: String,
     files: u64,
+    /// Its number in a shared file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<usize>,
     first_ns: u64,
     last_ns: u64,
     #[serde(flatten)]
@@ -45,39 +63,127 @@ struct Done {
     name: String,
 }
 
-/// Writes the volumes that the journal has not, in files of at most `part_requests`, and says how
-/// many there are; none if it was told to stop.
+/// Writes the volumes that the journal has not, and says how many there are; none if it was told to
+/// stop.
 pub(super) fn write_all(
     folder: &Path,
     work: &Path,
     runs: &[Run],
-    part_requests: u64,
+    limits: SplitLimits,
     watch: &mut impl FnMut(&'static str, u64, u64) -> bool,
 ) -> Result<Option<u64>, TraceError> {
     let journal = work.join(JOURNAL);
-    let done = finished(&journal).map_err(|error| TraceError::write(&journal, error))?;
-    let mut lines = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&journal)
-        .map_err(|error| TraceError::write(&journal, error))?;
+    let failed = |error| TraceError::write(&journal, error);
+    let done = finished(&journal).map_err(failed)?;
+    let mut lines = OpenOptions::new().create(true).append(true).open(&journal).map_err(failed)?;
     let volumes = by_volume(runs);
-    let total = volumes.len() as u64;
-    let mut taken = HashSet::new();
-    for (number, (name, segments)) in (0..).zip(volumes) {
-        let place = format!("{VOLUMES}/{}", folder_name(name, number, &mut taken));
-        if done.contains(name) {
-            continue;
-        }
-        let draft = Building::new(work.join("volume"))?;
-        let Some(facts) = draft.fill(name, &segments, part_requests, || watch("volumes", number, total))? else {
-            return Ok(None);
+    let (total, mut written) = (volumes.len() as u64, 0);
+    let (mut taken, mut shared) = (HashSet::new(), 0);
+    for group in groups(&volumes, limits.folders) {
+        let mine: Vec<_> = group.iter().map(|&number| &volumes[number]).collect();
+        let place = if mine.len() > 1 {
+            shared += 1;
+            format!("{SHARED}/{:05}.parquet", shared - 1)
+        } else {
+            format!("{VOLUMES}/{}", folder_name(mine[0].0, group[0], &mut taken))
         };
-        draft.finish(&folder.join(&place))?;
-        append(&mut lines, &VolumeFacts { folder: place, ..facts })
-            .map_err(|error| TraceError::write(&journal, error))?;
+        let mut go_on = || watch("volumes", written, total);
+        if !mine.iter().all(|(name, _)| done.contains(*name)) {
+            let facts = if mine.len() > 1 {
+                write_shared(&folder.join(&place), &mine, &mut go_on)?
+            } else {
+                let draft = Building::new(work.join("volume"))?;
+                let facts = draft.fill(mine[0].0, &mine[0].1, limits.part_requests, &mut go_on)?;
+                if facts.is_some() {
+                    draft.finish(&folder.join(&place))?;
+                }
+                facts.map(|facts| vec![facts])
+            };
+            let Some(facts) = facts else { return Ok(None) };
+            let new = facts.into_iter().filter(|facts| !done.contains(&facts.name));
+            append(&mut lines, new.map(|facts| VolumeFacts { folder: place.clone(), ..facts })).map_err(failed)?;
+        }
+        written += mine.len() as u64;
     }
     Ok(Some(total))
+}
+
+/// The numbers of volumes that are together; those alone have a folder.
+fn groups(volumes: &[Volume<'_>], folders: usize) -> Vec<Vec<usize>> {
+    let (mut groups, mut open, mut requests) = (Vec::new(), Vec::new(), 0);
+    // A file's name, which may be a volume's, has characters that readers of traces escape.
+    for (number, (name, segments)) in volumes.iter().enumerate() {
+        let mine: u64 = segments.iter().map(|(_, segment)| segment.requests).sum();
+        if volumes.len() <= folders || mine >= FEW_REQUESTS || name.contains(char::is_control) {
+            groups.push(vec![number]);
+            continue;
+        }
+        open.push(number);
+        requests += mine;
+        if requests >= FULL_REQUESTS || open.len() == FULL_VOLUMES {
+            groups.push(std::mem::take(&mut open));
+            requests = 0;
+        }
+    }
+    groups.extend(Some(open).filter(|open| !open.is_empty()));
+    groups
+}
+
+/// Writes volumes into one file, in order of time; none if it was told to stop.
+fn write_shared(
+    path: &Path,
+    volumes: &[&Volume<'_>],
+    go_on: &mut impl FnMut() -> bool,
+) -> Result<Option<Vec<VolumeFacts>>, TraceError> {
+    if !go_on() {
+        return Ok(None);
+    }
+    let (mut records, mut facts) = (Vec::new(), Vec::new());
+    for (number, (name, segments)) in volumes.iter().enumerate() {
+        let mut found = Gathered::default();
+        for (run, segment) in segments {
+            for record in run.records(segment)? {
+                found.observe(&record);
+                records.push(Record { device: number as u32, ..record });
+            }
+        }
+        facts.push(VolumeFacts { number: Some(number), ..found.facts(name, 1) });
+    }
+    // Those of one time stay in order of their volumes, and each volume's in its own.
+    records.sort_by_key(|record| record.time_ns);
+    let names: Vec<String> = volumes.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let failed = |error: io::Error| TraceError::write(path, error);
+    fs::create_dir_all(path.parent().unwrap_or(path)).map_err(failed)?;
+    let draft = Draft::new(path)?;
+    let mut sink = Target::Parquet.sink(draft.writer()?).map_err(failed)?;
+    for record in &records {
+        sink.write(record, &names).map_err(failed)?;
+    }
+    let writer = sink.finish(&names).map_err(failed)?;
+    draft.finish(writer)?;
+    Ok(Some(facts))
+}
+
+/// What is known of a volume, request by request.
+#[derive(Default)]
+struct Gathered {
+    tally: Tally,
+    times_ns: Option<(u64, u64)>,
+}
+
+impl Gathered {
+    #[inline]
+    fn observe(&mut self, record: &Record) {
+        self.tally.observe(record);
+        self.times_ns = Some((self.times_ns.map_or(record.time_ns, |(first, _)| first), record.time_ns));
+    }
+
+    fn facts(self, name: &str, files: u64) -> VolumeFacts {
+        let (first_ns, last_ns) = self.times_ns.unwrap_or_default();
+        let profile = self.tally.profile(name.to_owned());
+        let (name, folder) = (name.to_owned(), String::new());
+        VolumeFacts { name, folder, files, number: None, first_ns, last_ns, profile }
+    }
 }
 
 /// The names of the volumes in the journal, of which a line that was cut short is removed.
@@ -91,16 +197,22 @@ fn finished(journal: &Path) -> io::Result<HashSet<String>> {
     lines.map(|line| Ok(serde_json::from_slice::<Done>(line)?.name)).collect()
 }
 
-fn append(journal: &mut File, facts: &VolumeFacts) -> io::Result<()> {
-    let mut line = serde_json::to_vec(facts)?;
-    line.push(b'\n');
-    journal.write_all(&line)
+fn append(journal: &mut File, facts: impl Iterator<Item = VolumeFacts>) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for one in facts {
+        serde_json::to_writer(&mut lines, &one)?;
+        lines.push(b'\n');
+    }
+    journal.write_all(&lines)
 }
 
-/// The places of each volume's requests, in order of first appearance.
-fn by_volume(runs: &[Run]) -> Vec<(&str, Vec<(&Run, &Segment)>)> {
+/// A volume's name, and the places of its requests.
+type Volume<'a> = (&'a str, Vec<(&'a Run, &'a Segment)>);
+
+/// All volumes, in order of first appearance.
+fn by_volume(runs: &[Run]) -> Vec<Volume<'_>> {
     let mut numbers = HashMap::new();
-    let mut volumes: Vec<(&str, Vec<_>)> = Vec::new();
+    let mut volumes: Vec<Volume<'_>> = Vec::new();
     for run in runs {
         for segment in &run.index.segments {
             let name = segment.volume.as_str();
@@ -115,7 +227,7 @@ fn by_volume(runs: &[Run]) -> Vec<(&str, Vec<(&Run, &Segment)>)> {
 }
 
 /// A folder name for a volume that no other has, also where case does not count.
-fn folder_name(name: &str, number: u64, taken: &mut HashSet<String>) -> String {
+fn folder_name(name: &str, number: usize, taken: &mut HashSet<String>) -> String {
     let mut made = String::from("volume=");
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"_.-".contains(&byte) {
@@ -156,11 +268,11 @@ impl Building {
         name: &str,
         segments: &[(&Run, &Segment)],
         part_requests: u64,
-        mut go_on: impl FnMut() -> bool,
+        go_on: &mut impl FnMut() -> bool,
     ) -> Result<Option<VolumeFacts>, TraceError> {
-        let mut tally = Tally::default();
+        let mut found = Gathered::default();
         let mut parts = Parts { folder: &self.folder, name: [name.to_owned()], open: None, begun: 0, requests: 0 };
-        let (mut times, mut told) = (None, 0_u64);
+        let mut told = 0_u64;
         for (run, segment) in segments {
             let mut requests = 0;
             for record in run.records(segment)? {
@@ -169,23 +281,13 @@ impl Building {
                 }
                 told += 1;
                 requests += 1;
-                tally.observe(&record);
+                found.observe(&record);
                 parts.write(&record, part_requests)?;
-                times = Some((times.map_or(record.time_ns, |(first, _)| first), record.time_ns));
             }
             debug_assert_eq!(requests, segment.requests, "a run has the requests that its index says");
         }
         parts.close()?;
-        let (first_ns, last_ns) = times.unwrap_or_default();
-        let profile = tally.profile(name.to_owned());
-        Ok(Some(VolumeFacts {
-            name: name.to_owned(),
-            folder: String::new(),
-            files: parts.begun,
-            first_ns,
-            last_ns,
-            profile,
-        }))
+        Ok(Some(found.facts(name, parts.begun)))
     }
 
     /// Gives it its name.

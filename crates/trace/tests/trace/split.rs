@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use trace::{Format, HostOp, OpenOptions, Record, Split, SplitLimits, TraceError, open, split_while};
 
 /// So little that a split of some thousand requests spills often and writes several files.
-const SMALL: SplitLimits = SplitLimits { kept_bytes: 100_000, part_requests: 5_000 };
+const SMALL: SplitLimits = SplitLimits { kept_bytes: 100_000, part_requests: 5_000, folders: 100 };
 
 /// Lines of our own format: requests of seven volumes, of which one has half of them.
 fn lines(requests: std::ops::Range<u64>) -> String {
@@ -30,17 +30,26 @@ fn folder(files: &[(&str, String)]) -> (TempDir, Vec<PathBuf>) {
 }
 
 fn split(paths: &[PathBuf], out: &Path) -> Result<Split, String> {
-    let done = split_while(paths, &OpenOptions::default(), out, SMALL, |_, _, _| true);
+    split_within(SMALL, paths, out)
+}
+
+fn split_within(limits: SplitLimits, paths: &[PathBuf], out: &Path) -> Result<Split, String> {
+    let done = split_while(paths, &OpenOptions::default(), out, limits, |_, _, _| true);
     done.map(|done| done.expect("nobody stops it")).map_err(|error| error.to_string())
 }
 
 /// All files below a folder of volumes, with their bytes.
 fn written(out: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
-    for volume in fs::read_dir(out.join("volumes")).unwrap() {
-        for file in fs::read_dir(volume.unwrap().path()).unwrap() {
-            let path = file.unwrap().path();
-            files.insert(path.strip_prefix(out).unwrap().display().to_string(), fs::read(&path).unwrap());
+    let mut folders = vec![out.join("volumes"), out.join("shared")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(out).unwrap().display().to_string(), fs::read(&path).unwrap());
+            }
         }
     }
     files
@@ -125,6 +134,68 @@ fn a_split_that_is_stopped_anywhere_goes_on_and_writes_the_same() {
         assert_eq!(lines.lines().count(), 7, "no volume is written twice");
     }
     assert!(stops >= 10, "{stops}");
+}
+
+/// Requests of 2,500 volumes, a few of each, and of one with as many as all others.
+fn many_volumes() -> String {
+    let volume = |n: u64| if n.is_multiple_of(2) { "big".into() } else { format!("v{}", n * 7 % 2_500 / 2 * 2) };
+    let line = |n: u64| format!("{n},write,{},4096,0,{}\n", n * 37 % 999 * 4096, volume(n));
+    (0..10_000).map(line).chain((10_000..12_500).map(|n| format!("{n},read,0,4096,0,w{n}\n"))).collect()
+}
+
+#[test]
+fn small_volumes_of_many_share_files_and_are_read_out_of_them_alone() {
+    let (all, paths) = folder(&[("all.csv", many_volumes())]);
+    let out = all.path().join("out");
+    let done = split_within(SplitLimits { folders: 1_000, ..SMALL }, &paths, &out).unwrap();
+    let journal = fs::read_to_string(out.join(".split/volumes.jsonl")).unwrap();
+    let volumes: Vec<serde_json::Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(done.volumes as usize, volumes.len());
+    let folders: Vec<_> = fs::read_dir(out.join("volumes")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(folders, ["volume=big"], "with more requests than share a file");
+    assert_eq!(fs::read_dir(out.join("shared")).unwrap().count(), 4, "1,024 volumes in each");
+    for volume in volumes.iter().filter(|volume| volume["number"].is_number()).step_by(50) {
+        let (name, number) = (volume["name"].as_str().unwrap(), volume["number"].as_u64().unwrap());
+        let mut shared = open(&out.join(volume["folder"].as_str().unwrap()), &OpenOptions::default()).unwrap();
+        let mine: Vec<Record> =
+            shared.by_ref().map(Result::unwrap).filter(|one| u64::from(one.device) == number).collect();
+        assert_eq!(shared.devices()[number as usize], name);
+        let start_ns = mine[0].time_ns;
+        let mine: Vec<Record> =
+            mine.into_iter().map(|one| Record { device: 0, time_ns: one.time_ns - start_ns, ..one }).collect();
+        assert_eq!(mine, of_volume(&paths[0], name), "{name}");
+        assert_eq!(mine.len() as u64, volume["requests"].as_u64().unwrap());
+    }
+}
+
+#[test]
+fn a_split_into_shared_files_goes_on_where_it_was_stopped() {
+    let (all, paths) = folder(&[("all.csv", many_volumes())]);
+    let limits = SplitLimits { folders: 1_000, ..SMALL };
+    let whole = all.path().join("whole");
+    split_within(limits, &paths, &whole).unwrap();
+    let facts = |out: &Path| fs::read_to_string(out.join(".split/volumes.jsonl")).unwrap();
+    let mut stops = 0;
+    for stop in 0.. {
+        let out = all.path().join(format!("stopped-{stop}"));
+        let mut calls = 0;
+        let watch = |stage: &str, _, _| {
+            calls += u64::from(stage == "volumes");
+            calls <= stop
+        };
+        if split_while(&paths, &OpenOptions::default(), &out, limits, watch).unwrap().is_some() {
+            break;
+        }
+        stops += 1;
+        // A kill in the middle of the lines of a file.
+        let journal = out.join(".split/volumes.jsonl");
+        let text = fs::read_to_string(&journal).unwrap();
+        fs::write(&journal, &text[..text.len() - text.len() / 3]).unwrap();
+        split_within(limits, &paths, &out).unwrap();
+        assert_eq!(facts(&out), facts(&whole), "stopped at {stop}: no volume twice, none missing");
+        assert_eq!(written(&out), written(&whole), "stopped at {stop}");
+    }
+    assert!(stops >= 5, "{stops}");
 }
 
 #[test]
