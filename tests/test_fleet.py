@@ -20,10 +20,12 @@ import ftlkit as fk
 from conftest import Call, Start, write_msr
 from ftlkit._native import UserError
 from ftlkit.api.fleet import Fleet, planned
-from ftlkit.fleets import generator
+from ftlkit.fleets import drives, generator
+from ftlkit.fleets.run import volumes
 from ftlkit.fleets.split import MANIFEST, manifest, split, volume_trace
 from ftlkit.results.store import Store
 from ftlkit.sweeps import key
+from own_ftls import EXAMPLE
 from test_fleet_answers import answers
 
 HEADER = "time_ns,op,offset,length,stream,device\n"
@@ -126,6 +128,44 @@ def test_times_that_go_back_are_refused_or_sorted_as_asked(call: Call, tmp_path:
     assert "line 4: time goes back" in refused.output
     sorted_ = call("trace", "split", "a.csv", "--out", "sorted", "--time-backwards", "sort:8")
     assert "put in order" in sorted_.output
+
+
+def small_volumes(path: Path, names: list[str]) -> Path:
+    """A trace of volumes with a few requests each, the first with one."""
+    rows = [
+        f"{1000 * turn + place},write,{4096 * (7 * turn + place)},4096,0,{name}\n"
+        for turn in range(4)
+        for place, name in enumerate(names)
+        if place or not turn
+    ]
+    path.write_text(HEADER + "".join(rows), encoding="utf-8")
+    return path
+
+
+def test_thousands_of_small_volumes_share_files(tmp_path: Path) -> None:
+    names = [f"v{number}" for number in range(5_000)]
+    made = fk.trace_split(small_volumes(tmp_path / "a.csv", names), tmp_path / "out")
+    assert ([volume["name"] for volume in made["volumes"]], made["requests"]) == (names, 19_997)
+    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 5, "1,024 volumes in each"
+    fleet = volumes(tmp_path / "out")
+    assert [volume.requests for volume in fleet] == [4] * 4_999 + [1]
+    shared = drives.consolidated(fleet[:200], 200, tmp_path / "out")[0]
+    assert pl.read_parquet(shared.workload["trace"]).group_by("stream").len()["len"].to_list() == [4] * 200
+
+
+def test_a_volume_of_a_shared_file_is_as_one_with_a_folder(tmp_path: Path) -> None:
+    names = ["only", "stacked", "", ".", "..", "a/../b", "A", "a", "Größe 1", "x" * 255, "x" * 255 + "y", "name:a"]
+    source = small_volumes(tmp_path / "a.csv", names)
+    split([source], tmp_path / "apart", {})
+    split([source], tmp_path / "shared", {}, folders=3)
+    assert {path.name for path in (tmp_path / "shared").iterdir()} == {MANIFEST, "shared"}
+    assert {path.name for path in (tmp_path / "apart").iterdir()} == {MANIFEST, "volumes"}
+    assert len(list((tmp_path / "apart" / "volumes").iterdir())) == len(names)
+    apart, shared = (fk.fleet(tmp_path / place, "page", goal="p99") for place in ("apart", "shared"))
+    assert {row["state"] for row in shared.rows} == {"done"}
+    figures = [[(row["volume"], row["event_hash"], row["response_p99_ns"]) for row in f.rows] for f in (apart, shared)]
+    assert sorted(figures[0]) == sorted(figures[1])
+    assert {row["volume"] for row in shared.rows} == set(names)
 
 
 def test_names_with_slashes_and_unicode_are_volumes(call: Call, tmp_path: Path) -> None:
@@ -299,11 +339,60 @@ def test_a_volume_that_changed_after_the_split_is_refused(tmp_path: Path) -> Non
     fk.trace_convert(write_msr(tmp_path / "b.csv", 60), volume_trace(tmp_path / "out", made["volumes"][0]))
     with pytest.raises(UserError, match="volume host_0 have changed"):
         fk.fleet(tmp_path / "out", "page")
-    (tmp_path / "out" / MANIFEST).write_text(json.dumps(made | {"ftlkit_fleet": 9}))
-    with pytest.raises(UserError, match="another ftlkit"):
-        fk.fleet(tmp_path / "out", "page")
+    for other in (json.dumps(made | {"ftlkit_fleet": 9}), "[]"):
+        (tmp_path / "out" / MANIFEST).write_text(other)
+        with pytest.raises(UserError, match=r"another ftlkit.*Split the traces again"):
+            fk.fleet(tmp_path / "out", "page")
     with pytest.raises(UserError, match="is no fleet"):
         fk.fleet(tmp_path, "page")
+
+
+@pytest.mark.parametrize("folders", [0, 1])
+def test_a_lost_or_truncated_file_of_a_split_is_named(folders: int, tmp_path: Path) -> None:
+    source = small_volumes(tmp_path / "a.csv", ["a", "b", "c"])
+    made = split([source], tmp_path / "out", {}, folders=folders)
+    path = volume_trace(tmp_path / "out", made["volumes"][1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    with pytest.raises(UserError, match=r"volume [abc] have changed .*Split the traces again.*new folder"):
+        fk.fleet(tmp_path / "out", "page")
+    path.unlink()
+    with pytest.raises(UserError, match=r"volume [abc]: .*\.parquet is gone\. Split the traces again"):
+        fk.fleet(tmp_path / "out", "page")
+    path.write_bytes(whole)
+    assert fk.fleet(tmp_path / "out", "page").failed == []
+
+
+def test_a_volume_on_which_a_layer_fails_is_a_failed_point(tmp_path: Path) -> None:
+    lines = EXAMPLE.read_text(encoding="utf-8").replace(
+        "def write(self, flash, lpn, page):", 'def write(self, flash, lpn, page):\n        assert lpn != 8, "eight"'
+    )
+    (tmp_path / "mine.py").write_text(lines)
+    fk.trace_split(small_volumes(tmp_path / "a.csv", ["a", "b", "c"]), tmp_path / "out")
+    done = fk.fleet(tmp_path / "out", f"page,{tmp_path / 'mine.py'}:Simple")
+    assert [(row["volume"], row["stack"]) for row in done.failed] == [("b", "simple")]
+    assert "eight" in done.failed[0]["error"]
+    assert set(done.answers.best) == {"a", "b", "c"}
+
+
+def test_a_full_disk_ends_a_fleet_that_goes_on_with_more_space(call: Call, small_disk: Path, folder: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=300k", small_disk], check=True)
+    stopped = call("fleet", folder, "--ftl", "page", "--store", small_disk / "store", exits=2)
+    assert "No space left" in stopped.output
+    kept = len(list((small_disk / "store" / "points").glob("*.parquet")))
+    assert 0 < kept < VOLUMES
+    subprocess.run(["mount", "-o", "remount,size=32m", small_disk], check=True)
+    assert f"{kept} were in" in call("fleet", folder, "--ftl", "page", "--store", small_disk / "store").output
+
+
+def test_two_fleets_at_once_in_one_folder_give_the_same(start: Start, folder: Path, tmp_path: Path) -> None:
+    asked = ["fleet", folder, "--ftl", "page,dftl", "--consolidate", "2", "--store", "store", "--csv"]
+    both = [start(*asked, f"{number}.csv") for number in range(2)]
+    assert [process.wait(300) for process in both] == [0, 0]
+    tables = [pl.read_csv(tmp_path / f"{number}.csv") for number in range(2)]
+    assert tables[0].height == VOLUMES // 2
+    assert tables[0].equals(tables[1])
+    assert list((tmp_path / "store" / "begun").iterdir()) == []
 
 
 @pytest.mark.parametrize(("goal", "head"), [("life", "life"), ("p99-read", "read p99"), ("wa", "write amp.")])

@@ -24,7 +24,7 @@ def answers(
     count = len(next(iter(costs.values()))) // seeds
     fleet = [Volume(str(number), {}, 10, 1.0, 4096, traits[number] if traits else {}) for number in range(count)]
     blank: Json = dict.fromkeys([*FIGURES, EVEN_LIFE, "error"])
-    blank |= {"key": "", "state": "done", "cautions": [], "spare": 0.07}
+    blank |= {"key": "", "state": "done", "cautions": {}, "spare": 0.07}
     rows = [
         blank
         | {"volume": str(number // seeds), "stack": stack, "seed": number % seeds}
@@ -188,3 +188,16 @@ def test_seeds_are_means_and_give_an_interval() -> None:
     lives = answers({"a": [1.0, 3.0]}, "life", seeds=2)
     assert lives.values("life_bytes", "a") == [1.5]
     assert answers({"a": [1.0, 2.0]}).choices[0].half_width is None
+
+
+def test_cautions_about_volumes_are_counted_once_per_kind() -> None:
+    found = answers({"page": [1.0] * 6, "dftl": [2.0] * 6})
+    for place, row in enumerate(found.points.rows):
+        row["cautions"] = {"nothing_erased": {}}
+        if row["stack"] == "dftl" and place % 2:
+            row["cautions"] |= {"untouched": {}, "drifting": {"enough": 1_000 * place}}
+    untouched, drifting, erased = found.cautions
+    assert untouched.startswith("3 volumes (1, 3, 5) under dftl: The requests replayed never touch")
+    assert drifting.startswith("3 volumes (1, 3, 5) under dftl: Write amplification was still changing")
+    assert "about 11,000 requests" in drifting, "of the volume that needs most"
+    assert erased.startswith("All 6 volumes: No block was erased")

@@ -432,6 +432,7 @@ def trace_split(
     control: Control,
     kept_bytes: int = 0,
     part_requests: int = 0,
+    folders: int = 0,
 ) -> str:
     """Split traces by volume into a folder, or go on with it; return what was read (JSON)."""
 

@@ -23,10 +23,12 @@ from ftlkit._util.lookup import several
 from ftlkit.fleets.choice import AIMS, FOLDS, Margin, Numbers, chosen, held_out, least, margin
 from ftlkit.fleets.kinds import LEAST, Kinds, kinds
 from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
+from ftlkit.report.rules import listed
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.noise import estimate
 from ftlkit.results.point_state import DONE
 from ftlkit.sweeps.goals import GOALS, Goal
+from ftlkit.sweeps.statements import KINDS, largest, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +40,6 @@ SHARES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, 
 
 MEAN = "mean"
 ONE, BY_KIND = "the one stack", "a stack per kind"
-
-FOLDED = "shared_streams"
-"""The caution about streams beyond those that a stack tells apart."""
 
 DEFAULT, DEFAULT_SPARE = "page", 0.07
 """The layer that advice has to beat, and its over-provisioning."""
@@ -353,7 +352,7 @@ class Answers:
 
     @property
     def cautions(self) -> list[str]:
-        """Volumes and points that are left out."""
+        """Volumes and points that are left out, and what weakens the others."""
         unranked = [volume.name for volume in self.fleet if volume.name not in self.best]
         said = []
         if unranked and self.best:
@@ -364,13 +363,22 @@ class Answers:
         for (state, stack), mine in errors.items():
             first = next(row["error"] for row in self.points.failed if (row["state"], row["stack"]) == (state, stack))
             said.append(f"{stack} failed ({state}) on {named([*mine])}: {first}")
-        for stack in self.points.stacks:
-            folded = [row["volume"] for row in self._done if row["stack"] == stack and FOLDED in row["cautions"]]
-            if folded:
-                said.append(
-                    f"{stack}: on {named(folded)} there are more streams than hint_streams, and the last is shared."
-                )
-        return said
+        return [*said, *self._shared_cautions]
+
+    @property
+    def _shared_cautions(self) -> Iterator[str]:
+        """Each kind of caution about points once, the gravest first, with how many volumes have it."""
+        found: dict[str, list[Json]] = {}
+        for row in self._done:
+            for kind in row["cautions"]:
+                found.setdefault(kind, []).append(row)
+        for kind in (kind for kind in KINDS if kind in found):
+            mine = list(dict.fromkeys(row["volume"] for row in found[kind]))
+            stacks = list(dict.fromkeys(row["stack"] for row in found[kind]))
+            under = f" under {listed(stacks)}" if len(stacks) < len(self.points.stacks) else ""
+            where = f"all {len(mine):,} volumes" if 1 < len(mine) == len(self.fleet) else named(mine)
+            facts = largest(row["cautions"][kind] for row in found[kind])
+            yield f"{where[0].upper()}{where[1:]}{under}: {summary(kind, facts)}."
 
     def table(self) -> pl.DataFrame:
         """A row per volume: its facts, kind and best stack, the regret of the one, all stacks."""
@@ -415,7 +423,9 @@ def _mean(rows: list[Json]) -> Json:
             means[name] = (harmonic_mean if name.endswith("life_bytes") else fmean)(values)
         else:
             means[name] = None
-    return rows[0] | means | {"cautions": sorted({kind for row in rows for kind in row["cautions"]})}
+    kinds = {kind for row in rows for kind in row["cautions"]}
+    cautions = {kind: largest(row["cautions"][kind] for row in rows if kind in row["cautions"]) for kind in kinds}
+    return rows[0] | means | {"cautions": cautions}
 
 
 def heading(metric: Metric) -> str:

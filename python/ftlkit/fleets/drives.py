@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ftlkit._native import UserError
-from ftlkit.fleets.run import Volume, check_unchanged
+from ftlkit.fleets.run import Volume
+from ftlkit.fleets.split import check_unchanged
 from ftlkit.sweeps import key
 
 if TYPE_CHECKING:
@@ -76,13 +77,15 @@ def _mixed(volumes: Sequence[Volume]) -> Json:
 def _merged(volumes: Sequence[Volume], folder: Path) -> Path:
     """The trace of a drive: a volume's addresses moved to its range, all in order of time."""
     for volume in volumes:
-        check_unchanged(volume.name, volume.digest, key.digest(Path(volume.workload["trace"])))
-    path = folder / f"{key.text_digest(json.dumps([volume.digest for volume in volumes]))}.parquet"
+        check_unchanged(volume.name, volume.digest, partial(key.digest, Path(volume.workload["trace"])))
+    path = folder / f"{key.text_digest(json.dumps([(volume.digest, volume.number) for volume in volumes]))}.parquet"
     if path.exists():
         return path
     frames, base = [], 0
     for stream, volume in enumerate(volumes):
         read = pl.scan_parquet(volume.workload["trace"], hive_partitioning=False)
+        if volume.number is not None:
+            read = read.filter(pl.col("device") == volume.number)
         moved, number = pl.col("offset") + base, pl.lit(stream, pl.UInt8)
         frames.append(read.with_columns(moved.alias("offset"), number.alias("stream")).drop("device"))
         base += -(-volume.end_byte // _GRID) * _GRID

@@ -7,6 +7,7 @@ fleet has more points than memory has room for results.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
-from ftlkit.fleets.split import manifest, volume_trace
+from ftlkit.fleets.split import check_unchanged, manifest, volume_workload
 from ftlkit.report.cautions import all_cautions
 from ftlkit.report.life import even_bytes
 from ftlkit.results.outcome import Outcome
@@ -28,6 +29,7 @@ from ftlkit.results.store import Store, varied
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps.goals import GOALS
 from ftlkit.sweeps.run import run_points
+from ftlkit.sweeps.statements import told_facts
 from ftlkit.sweeps.traces import Traces, scratch
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class Volume:
     """Of its trace, as the split wrote it."""
     end_byte: int = 0
     """One past the highest byte of its trace."""
+    number: int | None = None
+    """Of its requests in a trace that it shares."""
     members: tuple[str, ...] = ()
     """The volumes that share it, if it is a drive of several."""
 
@@ -76,13 +80,14 @@ def volumes(folder: Path) -> list[Volume]:
     found = [
         Volume(
             entry["name"],
-            {"trace": str(volume_trace(folder, entry))},
+            volume_workload(folder, entry),
             entry["requests"],
             None if entry["write_percent"] is None else entry["write_percent"] / 100,
             4096 * entry["footprint"]["touched_pages"],
             _traits(entry),
             entry["digest"],
             entry["end_byte"] or 0,
+            entry.get("number"),
         )
         for entry in manifest(folder)["volumes"]
     ]
@@ -112,8 +117,8 @@ class Points:
     """The points of a fleet that are finished."""
 
     rows: list[Json]
-    """`volume`, `stack`, `seed`, `spare`, `key`, `state`, `error`, `cautions` and the figures of
-    each."""
+    """`volume`, `stack`, `seed`, `spare`, `key`, `state`, `error`, `cautions` (with the facts of
+    their summaries) and the figures of each."""
     total: int
     reused: int
     seeds: int = 1
@@ -165,13 +170,7 @@ def _parts(plan: Plan, total: int) -> Iterator[Plan]:
 
 def _check_unchanged(part: Plan, traces: Traces, digests: dict[str, str | None]) -> None:
     for name, table in part.workloads:
-        check_unchanged(name, digests[name], traces.digest(table))
-
-
-def check_unchanged(name: str, split: str | None, digest: str | None) -> None:
-    """Refuse a volume whose trace is not as it was split; a drawn one has no trace."""
-    if split not in (None, digest):
-        raise UserError(f"the files of volume {name} have changed since they were split. Split the traces again.")
+        check_unchanged(name, digests[name], functools.partial(traces.digest, table))
 
 
 def _kept(row: Json) -> Json:
@@ -179,11 +178,11 @@ def _kept(row: Json) -> Json:
     stack = ", ".join([row["label"], *(f"{key} {value}" for key, value in varied(row).items())])
     kept = {"volume": row["workload"], "stack": stack, "spare": json.loads(row["study"])["device"].get("spare")}
     kept |= {name: row[name] for name in ("seed", "key", "state", "error")}
-    kept |= {name: row.get(name) for name in FIGURES} | {EVEN_LIFE: None, "cautions": []}
+    kept |= {name: row.get(name) for name in FIGURES} | {EVEN_LIFE: None, "cautions": {}}
     if row["state"] == DONE:
         outcome = Outcome(json.loads(row["document"]))
         kept[EVEN_LIFE] = even_bytes(outcome)
-        kept["cautions"] = sorted({caution.kind for caution in all_cautions(outcome)})
+        kept["cautions"] = {caution.kind: told_facts(caution) for caution in all_cautions(outcome)}
     return kept
 
 

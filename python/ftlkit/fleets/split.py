@@ -3,6 +3,7 @@
 ```
 DIR/manifest.json                          format, traces, skipped records, volumes
 DIR/volumes/volume=hm_0/00000.parquet …    a volume's requests in order of time
+DIR/shared/00000.parquet …                 of thousands of volumes: small ones together
 DIR/.split/                                of a split that is not finished: what it goes on from
 ```
 
@@ -12,9 +13,10 @@ written last: a folder with one is whole.
 """
 
 import fcntl
+import functools
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,15 @@ from ftlkit._util.trace_files import trace_files
 from ftlkit.sweeps import key
 
 MANIFEST = "manifest.json"
-_FORMAT = {"ftlkit_fleet": 1}
+_FORMAT = {"ftlkit_fleet": 2}
+_READ = (1, 2)
+"""Formats that are read; the first has no shared files."""
 _WORK, _JOB, _LOCK, _JOURNAL = ".split", "job.json", "lock", "volumes.jsonl"
+
+_LEFT_OUT = ("device", "sizes", "write_sizes", "alignment")
+"""Facts of a volume that its manifest has not: of 100,000 they take half of a GB of memory."""
+
+_AGAIN = "Split the traces again (`ftlkit trace split`) into a new folder"
 
 _FULL = "os error 28"
 """A full disk, in the words of the compiled module."""
@@ -44,9 +53,14 @@ def split(
     *,
     kept_bytes: int = 0,
     part_requests: int = 0,
+    folders: int = 0,
 ) -> Json:
-    """Split traces by volume into a folder, or go on with it; the manifest."""
-    job = _job(traces, options, kept_bytes, part_requests)
+    """Split traces by volume into a folder, or go on with it; the manifest.
+
+    Of more volumes than `folders`, small ones share files.
+    """
+    limits = (kept_bytes, part_requests, folders)
+    job = _job(traces, options, limits if folders else limits[:2])
     if (out / MANIFEST).exists():
         made = manifest(out)
         if made["job"] == job:
@@ -61,15 +75,13 @@ def split(
         raise UserError(f"cannot make the folder {out}: {error.strerror}. Give another one.") from None
     with _alone(out):
         _check_same(work / _JOB, job)
-        for begun in work.glob(".ftlkit-*.part"):
+        for begun in out.glob("*/.ftlkit-*.part"):
             begun.unlink()  # By a killed split.
         text, paths = json.dumps(options), [str(path) for path in traces]
         try:
-            read = asked(
-                lambda control: _native.trace_split(paths, str(out), text, control, kept_bytes, part_requests), watcher
-            )
+            read = asked(lambda control: _native.trace_split(paths, str(out), text, control, *limits), watcher)
             made = _manifest(out, job, read)
-            write(out / MANIFEST, json.dumps(made, ensure_ascii=False, indent=1).encode())
+            write(out / MANIFEST, json.dumps(made, ensure_ascii=False).encode())
         except UserError as error:
             if _FULL not in str(error):
                 raise
@@ -82,25 +94,44 @@ def manifest(folder: Path) -> Json:
     """The manifest of a fleet."""
     path = folder / MANIFEST
     try:
-        made: Json = json.loads(path.read_text(encoding="utf-8"))
+        made: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if (folder / _WORK).is_dir():
             raise UserError(f"{folder}: its split is not finished. Repeat `ftlkit trace split` to go on.") from None
         raise UserError(f"{folder} is no fleet: it has no {MANIFEST}. Make one with `ftlkit trace split`.") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}. Split the traces again.") from None
-    if made.get("ftlkit_fleet") != _FORMAT["ftlkit_fleet"]:
-        raise UserError(f"{path} is of another ftlkit; this one reads {_FORMAT}. Split the traces again.")
-    return made
+        raise UserError(f"{path} cannot be read: {error}. {_AGAIN}.") from None
+    if not isinstance(made, dict) or made.get("ftlkit_fleet") not in _READ:
+        raise UserError(f"{path} is of another ftlkit; this one reads {_FORMAT}. {_AGAIN}.")
+    found: Json = made
+    return found
 
 
 def volume_trace(folder: Path, volume: Json) -> Path:
-    """The trace of a volume: its one file, or a pattern for several."""
+    """The trace of a volume: its one file, maybe shared, or a pattern for several."""
     place = folder / str(volume["folder"])
+    if "number" in volume:
+        return place
     return place / ("00000.parquet" if volume["files"] == 1 else "*.parquet")
 
 
-def _job(traces: Sequence[str | Path], options: Json, *limits: int) -> Json:
+def volume_workload(folder: Path, volume: Json) -> Json:
+    """The `[workload]` table of a volume: its trace, of a shared one its device."""
+    made = {"trace": str(volume_trace(folder, volume))}
+    return made | ({"trace_device": f"name:{volume['name']}"} if "number" in volume else {})
+
+
+def check_unchanged(name: str, split: str | None, digest: Callable[[], str | None]) -> None:
+    """Refuse a volume whose trace is not as it was split; a drawn one has no trace."""
+    try:
+        if split in (None, digest()):
+            return
+    except UserError as error:
+        raise UserError(f"volume {name}: {str(error).partition('.parquet')[0]}.parquet is gone. {_AGAIN}.") from None
+    raise UserError(f"the files of volume {name} have changed since they were split. {_AGAIN}.")
+
+
+def _job(traces: Sequence[str | Path], options: Json, limits: Sequence[int]) -> Json:
     """What must be the same for a split to go on: the files, as they are now, and the options."""
     files = [
         (str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns)
@@ -132,10 +163,10 @@ def _alone(out: Path) -> Iterator[None]:
 
 
 def _manifest(out: Path, job: Json, read: Json) -> Json:
-    lines = (out / _WORK / _JOURNAL).read_text(encoding="utf-8").splitlines()
-    volumes = [json.loads(line) for line in lines]
-    for volume in volumes:
-        del volume["device"]
-        volume["digest"] = key.digest(volume_trace(out, volume))
+    volumes, digest = [], functools.cache(key.digest)
+    with (out / _WORK / _JOURNAL).open(encoding="utf-8") as lines:
+        for line in lines:
+            volume = {name: value for name, value in json.loads(line).items() if name not in _LEFT_OUT}
+            volumes.append(volume | {"digest": digest(volume_trace(out, volume))})
     requests = sum(volume["requests"] for volume in volumes)
     return {**_FORMAT, "requests": requests, **read, "volumes": volumes, "job": job}

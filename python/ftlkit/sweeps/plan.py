@@ -32,6 +32,9 @@ from ftlkit.sweeps.values import Axis
 MOST_POINTS = 100_000
 """More would take days on one machine; a slip of the pen asks for billions."""
 
+MOST_OF_MANY = 100
+"""Points for each workload of a fleet, whose workloads are not a slip of the pen."""
+
 KEYS = ("devices", "workloads", "seeds", "vary", "goal")
 """Keys of the table `[sweep]`."""
 
@@ -110,10 +113,11 @@ class Plan:
         for axis in self.axes:
             self._check_owner(axis)
         self._check_layers()
-        if self.size() > MOST_POINTS:
+        most = max(MOST_POINTS, MOST_OF_MANY * len(self.workloads))
+        if self.size() > most:
             counts = ", ".join(f"{axis.key} has {axis.size:,}" for axis in self.axes) or "no key is varied"
             raise UserError(
-                f"the sweep has {self.size():,} points; at most {MOST_POINTS:,} are run. Take fewer values or larger "
+                f"the sweep has {self.size():,} points; at most {most:,} are run. Take fewer values or larger "
                 f"steps ({counts}), fewer seeds ({self.seeds}), or several sweeps into one store."
             )
         check_seed(self.study.get("seed", 1), self.seeds)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +16,7 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
 from ftlkit.report.life import even_bytes
-from ftlkit.report.rules import listed, say
+from ftlkit.report.rules import Told, listed, say
 from ftlkit.report.verdict import CLOSE, flushes_weigh
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.derived import mean_with_flushes
@@ -28,7 +29,9 @@ from ftlkit.sweeps.summary import Group, groups, text
 NAMED = 3
 """More points than this are counted instead of named."""
 
-KINDS = tuple(dict.fromkeys(rule.id for rule in CAUTIONS if rule.of_many))
+_OF_MANY = {rule.id: rule.of_many for rule in CAUTIONS if rule.of_many}
+
+KINDS = tuple(_OF_MANY)
 """Kinds of caution of a sweep's points, the gravest first. A stopped sweep says so itself."""
 
 MOST = ("most", "enough")
@@ -40,8 +43,19 @@ FEW_SEEDS = 2
 
 def summary(kind: str, facts: Mapping[str, Any] = MappingProxyType({})) -> str:
     """What a kind of caution with these facts means for a sweep's points."""
-    template = [rule.of_many for rule in CAUTIONS if rule.id == kind and rule.of_many][-1]
-    return say(template, STEPS | {"more": "--requests, or of a recorded trace --repeat"} | dict(facts))
+    return say(_OF_MANY[kind], STEPS | {"more": "--requests, or of a recorded trace --repeat"} | dict(facts))
+
+
+def told_facts(caution: Told) -> dict[str, Any]:
+    """The facts of a caution that its summary tells."""
+    names = {name for _, name, _, _ in Formatter().parse(_OF_MANY.get(caution.kind, ""))}
+    return {name: value for name, value in caution.facts.items() if name in names}
+
+
+def largest(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of a sentence on several points: the largest of some, else those of the first."""
+    found = list(facts)
+    return dict(found[0]) | {most: max(one[most] for one in found) for most in MOST if most in found[0]}
 
 
 @dataclass(frozen=True)
@@ -235,8 +249,7 @@ def _cautions(points: list[_Point], without: Collection[str]) -> list[str]:
     for kind in (kind for kind in KINDS if kind not in without):
         for said in dict.fromkeys(point.kinds[kind] for point in points if kind in point.kinds):
             mine = [point for point in points if point.kinds.get(kind) == said]
-            facts = dict(mine[0].facts[kind])
-            facts |= {most: max(point.facts[kind][most] for point in mine) for most in MOST if most in facts}
+            facts = largest(point.facts[kind] for point in mine)
             sentences.append(f"{_scope(mine, len(points))}: {summary(kind, facts)}.")
     return sentences
 
