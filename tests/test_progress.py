@@ -37,13 +37,18 @@ def test_lines_tell_share_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_rate_of_a_next_survey_is_not_negative(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 100.0, 110.0, 120.0])
+    clock = iter([0.0, 100.0, 110.0, 120.0, 130.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     out = io.StringIO()
     lines = Lines(Console(file=out, width=200))
-    for done in (500, 100, 200):
+    for done in (500, 100, 200, 0):
         lines.show([("workload", done, 0)])
-    assert out.getvalue().splitlines() == ["workload: 500", "workload: 100", "workload: 200, 10.0/s"]
+    assert out.getvalue().splitlines() == [
+        "workload: 500",
+        "workload: 100",
+        "workload: 200, 10.0/s",
+        "workload: 0, waiting",
+    ]
 
 
 def test_of_a_budget_the_seconds_that_are_used_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

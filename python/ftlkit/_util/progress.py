@@ -64,8 +64,10 @@ class _Pace:
 
     def update(self, done: int, total: int, now_s: float) -> None:
         """Take a reading; the clock starts with the run, so waiting for a core does not count."""
-        if done and (self.started_s is None or done < self.first_done):
+        if done < self.first_done:
             # The survey of a next workload counts from the beginning.
+            self.started_s, self.first_done, self.rate = None, 0, 0.0
+        if done and self.started_s is None:
             self.started_s, self.first_done, self.rate = now_s, done, 0.0
         elif self.started_s is not None and now_s > self.started_s and not self.finished:
             self.finished = 0 < total <= done
