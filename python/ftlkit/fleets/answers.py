@@ -367,7 +367,7 @@ class Answers:
 
     @property
     def _shared_cautions(self) -> Iterator[str]:
-        """Each kind of caution about points once, the gravest first, with how many volumes have it."""
+        """Each kind of caution about points once, the gravest first, with its volumes."""
         found: dict[str, list[Json]] = {}
         for row in self._done:
             for kind in row["cautions"]:

@@ -58,8 +58,8 @@ pub struct SplitLimits {
 }
 
 impl Default for SplitLimits {
-    /// Half a GiB, which with growth and reading stays below 2 GB; files of some 100 MB; and folders
-    /// that are made in seconds.
+    /// Half a GiB, which with growth and reading stays below 2 GB; files of some 100 MB; and few
+    /// enough folders that they are made in seconds.
     fn default() -> Self {
         Self { kept_bytes: 512 << 20, part_requests: 1 << 24, folders: 1 << 12 }
     }

@@ -63,8 +63,7 @@ struct Done {
     name: String,
 }
 
-/// Writes the volumes that the journal has not, and says how many there are; none if it was told to
-/// stop.
+/// Writes the volumes that the journal has not, and says how many there are; none if stopped.
 pub(super) fn write_all(
     folder: &Path,
     work: &Path,
@@ -129,7 +128,7 @@ fn groups(volumes: &[Volume<'_>], folders: usize) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Writes volumes into one file, in order of time; none if it was told to stop.
+/// Writes volumes into one file, in order of time; none if stopped.
 fn write_shared(
     path: &Path,
     volumes: &[&Volume<'_>],
@@ -164,7 +163,7 @@ fn write_shared(
     Ok(Some(facts))
 }
 
-/// What is known of a volume, request by request.
+/// Facts of a volume, request by request.
 #[derive(Default)]
 struct Gathered {
     tally: Tally,
