@@ -162,7 +162,11 @@ def test_a_volume_of_a_shared_file_is_as_one_with_a_folder(tmp_path: Path) -> No
     names = ["only", "stacked", "", ".", "..", "a/../b", "A", "a", "Größe 1", "x" * 255, "x" * 255 + "y", "name:a"]
     source = small_volumes(tmp_path / "a.csv", names)
     split([source], tmp_path / "apart", {})
+    for place in (".split", "shared"):
+        (tmp_path / "shared" / place).mkdir(parents=True)
+        (tmp_path / "shared" / place / ".ftlkit-a.part").touch()
     split([source], tmp_path / "shared", {}, folders=3)
+    assert len([path for path in (tmp_path / "shared").rglob("*") if path.is_file()]) == 2, "no rest of a killed one"
     assert {path.name for path in (tmp_path / "shared").iterdir()} == {MANIFEST, "shared"}
     assert {path.name for path in (tmp_path / "apart").iterdir()} == {MANIFEST, "volumes"}
     assert len(list((tmp_path / "apart" / "volumes").iterdir())) == len(names)
