@@ -57,6 +57,31 @@ def test_study_of_page_makes_the_same_points(arguments: list[str], call: Call) -
     assert again == {point for point in first if arguments[1] == "depth" or point[0] not in probes}
 
 
+def test_study_of_fleet_makes_the_points_of_its_first_volume(call: Call) -> None:
+    with Path("all.csv").open("w", encoding="utf-8") as file:
+        file.write("time_ns,op,offset,length,stream,device\n")
+        file.writelines(f"{1000 * i},write,{4096 * (i * 7 % 400)},4096,0,v{i % 3}\n" for i in range(3000))
+    call("trace", "split", "all.csv", "--out", "volumes")
+    for store, source in {"split": ["volumes"], "drawn": ["--fleet", "2", "--requests", "500"]}.items():
+        call(
+            "fleet",
+            *source,
+            "--ftl",
+            "page,dftl",
+            "--vary",
+            "device.spare=0.2,0.3",
+            "--store",
+            store,
+            "--report",
+            "p.html",
+        )
+        Path("study.toml").write_text(_printed("p.html"), encoding="utf-8")
+        call("sweep", "study.toml", "--store", f"again-{store}")
+        again = _hashes(f"again-{store}")
+        assert len(again) == 4
+        assert again < _hashes(store)
+
+
 def test_study_of_comparison_makes_the_same_runs(call: Call) -> None:
     Path("own.toml").write_text(OWN_DEVICE, encoding="utf-8")
     for device in (DEVICE, ["--device", "own.toml"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -56,15 +57,14 @@ def page(plan: Plan, answers: Answers, source: str) -> str:
         volume_columns=VOLUME_COLUMNS,
         left_out=max(0, frame.height - MOST_ROWS),
         source=source,
+        first=plan.workloads[0][0],
         study=toml.written(_study(plan)),
     )
 
 
 def _study(plan: Plan) -> Json:
-    """What all points share and what is varied, without the volumes."""
-    document = {key: value for key, value in plan.document.items() if key != "workload"}
-    sweep = {key: value for key, value in document.pop("sweep", {}).items() if key != "workloads"}
-    return document | ({"sweep": sweep} if sweep else {})
+    """The points of the first volume; those of the others differ in their workload alone."""
+    return replace(plan, workloads=plan.workloads[:1]).document
 
 
 def extent(answers: Answers) -> str:
