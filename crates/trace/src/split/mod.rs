@@ -21,6 +21,7 @@
 //! for the runs until the last volume is done.
 
 mod inputs;
+mod limits;
 mod run;
 mod volume;
 
@@ -38,6 +39,7 @@ use crate::stacked_devices::StackedDevices;
 use crate::trace::Trace;
 use crate::write::Conversion;
 use inputs::Inputs;
+pub use limits::SplitLimits;
 use run::{Run, RunIndex, Segment};
 
 /// The folder of runs and of the journal, inside that of the split.
@@ -45,25 +47,6 @@ const WORK: &str = ".split";
 
 /// What memory a volume takes beside its requests, bytes.
 const VOLUME_BYTES: usize = 200;
-
-/// How much is held and written at once.
-#[derive(Clone, Copy, Debug)]
-pub struct SplitLimits {
-    /// Bytes of packed requests, some eight per request, above which they are spilled.
-    pub kept_bytes: usize,
-    /// Requests of a file, above which a volume has another one.
-    pub part_requests: u64,
-    /// Volumes up to which each has a folder of its own; of more, the small ones share files.
-    pub folders: usize,
-}
-
-impl Default for SplitLimits {
-    /// Half a GiB, which with growth and reading stays below 2 GB; files of some 100 MB; and few
-    /// enough folders that they are made in seconds.
-    fn default() -> Self {
-        Self { kept_bytes: 512 << 20, part_requests: 1 << 24, folders: 1 << 12 }
-    }
-}
 
 /// What a split read.
 #[derive(Clone, Debug, Serialize)]

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::SplitLimits;
+use super::limits::SplitLimits;
 use super::run::{Run, Segment};
 use crate::error::TraceError;
 use crate::record::Record;
