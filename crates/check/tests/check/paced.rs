@@ -77,12 +77,12 @@ fn a_victim_in_hand_survives_failing_flash_and_cuts() {
 
 /// Programs of a stack for each page of the host's, uniform writes of single pages over this many
 /// logical ones, with this `gc`.
-fn amplification(name: &str, gc: &str, (device, pages): (DeviceSpec, u32), parameters: &[(&str, &str)]) -> f64 {
+fn amplification(name: &str, gc: &str, (device, pages): &(DeviceSpec, u32), parameters: &[(&str, &str)]) -> f64 {
     let stack = Stack::with(name, [&[("gc", gc)], parameters].concat());
     let case = Case {
         seed: SEED,
         requests: by_form(60_000, 6 * pages),
-        ..Case::new(&stack, &device, pages, Workload::Generated(Pattern::Uniform))
+        ..Case::new(&stack, device, *pages, Workload::Generated(Pattern::Uniform))
     };
     let outcome = passes(&case);
     let programs: u64 = Cause::ALL.iter().map(|&cause| outcome.tally.count(cause, FlashOp::Program)).sum();
@@ -90,8 +90,8 @@ fn amplification(name: &str, gc: &str, (device, pages): (DeviceSpec, u32), param
 }
 
 /// How much more a stack programs with paced than with whole collections.
-fn paced_to_whole(name: &str, device: (DeviceSpec, u32), parameters: &[(&str, &str)]) -> f64 {
-    let [whole, paced] = ["whole", "paced"].map(|gc| amplification(name, gc, device.clone(), parameters));
+fn paced_to_whole(name: &str, device: &(DeviceSpec, u32), parameters: &[(&str, &str)]) -> f64 {
+    let [whole, paced] = ["whole", "paced"].map(|gc| amplification(name, gc, device, parameters));
     println!("{name} {parameters:?}, {} pages: {whole:.3} whole, {paced:.3} paced", device.1);
     paced / whole
 }
@@ -101,7 +101,7 @@ fn paced_to_whole(name: &str, device: (DeviceSpec, u32), parameters: &[(&str, &s
 #[test]
 fn pacing_costs_few_programs() {
     for name in ["page", "dftl"] {
-        let ratio = paced_to_whole(name, (DeviceSpec::new(2, 1, 1, 64, 32), 3300), &[("gc_threshold", "2")]);
+        let ratio = paced_to_whole(name, &(DeviceSpec::new(2, 1, 1, 64, 32), 3300), &[("gc_threshold", "2")]);
         assert!(ratio < 1.1, "{name}: {ratio} times the programs of whole collections");
     }
 }
@@ -118,7 +118,7 @@ fn pacing_costs_few_programs_where_few_blocks_are_spare() {
     ] {
         for spare in [2, 6] {
             let device = DeviceSpec::new(1, 1, 1, BLOCKS, 128);
-            let ratio = paced_to_whole(name, (device, (BLOCKS - kept - spare) * 128), parameters);
+            let ratio = paced_to_whole(name, &(device, (BLOCKS - kept - spare) * 128), parameters);
             assert!(ratio < 1.15, "{name} {parameters:?}: {ratio} times the programs of whole collections");
         }
     }
