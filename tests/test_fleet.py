@@ -372,6 +372,7 @@ def test_a_lost_or_truncated_file_of_a_split_is_named(folders: int, tmp_path: Pa
     assert fk.fleet(tmp_path / "out", "page").failed == []
 
 
+@pytest.mark.usefixtures("own_are_forgotten")
 def test_a_volume_on_which_a_layer_fails_is_a_failed_point(tmp_path: Path) -> None:
     lines = EXAMPLE.read_text(encoding="utf-8").replace(
         "def write(self, flash, lpn, page):", 'def write(self, flash, lpn, page):\n        assert lpn != 8, "eight"'
