@@ -240,6 +240,23 @@ def test_spare_tells_sizes_that_change_with_it_and_lives(device: tuple[str, ...]
     assert life in swept
 
 
+@pytest.mark.parametrize("years", [1.0, None, 90.0])
+def test_spare_tells_from_where_a_life_reaches_the_warranty(years: float | None, call: Call) -> None:
+    asked = ["curve", "spare", "randwrite", "--device", "slc-small", "--set", "device.blocks_per_plane=128"]
+    asked += ["--requests", "300000", "--daily-writes", "2GB", "--spares", "0.1,0.2", "--store", "s"]
+    lives = [float(life) for life in re.findall(r"^page .* ([0-9.]+)\syears$", call(*asked).stdout, re.MULTILINE)]
+    assert len(lives) == 2
+    warranty = years or sum(lives) / 2
+    shown = " ".join(call(*asked, "--set", f"run.warranty_years={warranty}").stdout.split())
+    if years == 1.0:
+        assert lives[0] > 1
+        assert "It lasts the 1.00 years of warranty from a spare of 0.1 (OP 11.1 %) on." in typed(shown)
+    elif years is None:
+        assert re.search(r"years of warranty from a spare of 0\.2 \(OP 25\.0 %\) on, not at 0\.1\.", typed(shown))
+    else:
+        assert "It does not last the 90.0 years of warranty at any of these." in typed(shown)
+
+
 def test_spare_reads_traces_with_the_options_that_errors_name(call: Call, tmp_path: Path) -> None:
     lines = ["time_ms,op,offset,length", *(f"{at},write,{at % 50 * 4096},4096" for at in range(200))]
     (tmp_path / "mixed.csv").write_text("\n".join(lines) + "\n")

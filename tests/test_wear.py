@@ -98,9 +98,9 @@ def test_a_column_of_lives_has_one_kind(results: fk.Results) -> None:
         document["runs"] = [document["runs"][place] | {"endurance": endurance, "precondition": {"mode": "steady"}}]
         document["write_rate"] = {"bytes_per_day": 1e9, "source": "given"}
     points = [[fk.Results(document)] for document in documents]
-    assert column(points) == (["7.00\N{NO-BREAK SPACE}years"] * 2, False)
+    assert column(points) == (["7.00\N{NO-BREAK SPACE}years"] * 2, False, [7.0, 7.0])
     documents[1]["runs"][0]["endurance"]["spares_gone"] = None
-    cells, is_even = column(points)
+    cells, is_even, _ = column(points)
     assert is_even
     assert all(cells)
     assert "7.00" not in cells[0], "a forecast beside a life under even wear"

@@ -80,7 +80,7 @@ def life_of(shown: Sequence[UnitRow]) -> str:
     return f" Life at {report.conditions(json.loads(first['document']))}{even}."
 
 
-def _lives(shown: Sequence[UnitRow]) -> tuple[list[str], bool]:
+def _lives(shown: Sequence[UnitRow]) -> tuple[list[str], bool, list[float | None]]:
     return report.column([[Outcome(json.loads(row["document"])) for row in each.measured.rows] for each in shown])
 
 

@@ -102,7 +102,7 @@ def _show(plan: Plan, done: Sweep, store: Path, console: Console) -> None:
         (first, cautions, others), left = brief([said.headline[:1], said.cautions, said.headline[1:]])
         for sentence in (*first, *others):
             console.print(sentence)
-        metrics, (life, years) = shown(done.rows), lives(groups_of_rows)
+        metrics, (life, years, _) = shown(done.rows), lives(groups_of_rows)
         rows = [
             Row(
                 f"{group.workload} on {group.device}",

@@ -171,8 +171,24 @@ def _bought(points: list[spares.Measured]) -> list[str]:
             for point in (mine[0], mine[-1])
             if (spare := float(point.spare)) < 1
         ]
-        sentences.append(f"WA of {layer}: {' and '.join(ends)}.")
+        sentences.append(f"WA of {layer}: {' and '.join(ends)}.{_lasting(mine)}")
     return sentences
+
+
+def _lasting(points: list[spares.Measured]) -> str:
+    """Between which spares a layer's life reaches the warranty, behind a space."""
+    known = sorted((float(point.spare), point.lasts, point) for point in points if point.lasts is not None)
+    if not known:
+        return ""
+    years = f"{units.years(known[0][2].warranty)} of warranty"
+    enough = next((place for place, (_, lasts, _) in enumerate(known) if lasts >= 1), len(known))
+    if any(lasts < 1 for _, lasts, _ in known[enough:]):
+        return ""
+    if enough == len(known):
+        return f" It does not last the {years} at any of these."
+    spare = known[enough][0]
+    least = f"a spare of {known[enough][2].spare} (OP {units.share(spare / (1 - spare))})"
+    return f" It lasts the {years} from {least} on{f', not at {known[enough - 1][2].spare}' if enough else ''}."
 
 
 def latency(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ftlkit._native import UserError
 from ftlkit._util import Json
 from ftlkit.models.uniform import greedy
+from ftlkit.report.life import warranty_years
 from ftlkit.sweeps.intro import facts
 from ftlkit.sweeps.statements import statements
 from ftlkit.sweeps.summary import groups, lives
@@ -38,12 +39,16 @@ class Measured:
     flash_bytes: int
     life: tuple[str, ...]
     """Head and cell of its column; empty where no point has one."""
+    warranty: float
+    """Years of the warranty."""
+    lasts: float | None
+    """The life over those years; None where it is not known or not kept up with."""
 
 
 def measured(done: Sweep) -> list[Measured]:
     """What the points of a sweep over spares say; those without writes are left out."""
     points, found = [], groups(done.rows)
-    head, years = lives(found)
+    head, years, shares = lives(found)
     for place, group in enumerate(found):
         amplification = group.estimate("page_write_amplification")
         if amplification is not None:
@@ -62,6 +67,8 @@ def measured(done: Sweep) -> list[Measured]:
                     has_clock,
                     *sizes,
                     (*head, *years[place : place + 1]),
+                    warranty_years(document),
+                    shares[place] if shares else None,
                 )
             )
     if not points:

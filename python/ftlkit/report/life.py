@@ -80,7 +80,7 @@ def lives(results: Outcome) -> list[str]:
     is_all = len(forecast) == len(results.document["runs"])
     sentences = [_ranking(forecast, is_all=is_all)] if len(forecast) > 1 else [_alone(one) for one in forecast]
     if forecast and not all(one.life["is_measured"] for one in forecast):
-        years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
+        years = warranty_years(results.document)
         sentences.append(
             "Lives are forecast as if the workload went on as it was measured (docs/endurance.md says how well that "
             f"does), with {cycles(results.document)}; drive writes per day (DWPD) are over {years:g} years."
@@ -176,6 +176,11 @@ def cycles(document: Document) -> str:
     return f"{units.count(limits[0])} erases per block, {source}"
 
 
+def warranty_years(document: Document) -> float:
+    """The years over which drive writes per day are told."""
+    return float(document["study"].get("run", {}).get("warranty_years", 5.0))
+
+
 def is_own_rate(document: Document) -> bool:
     """Whether years are counted at the workload's own rate, which an overloaded run missed."""
     known = document.get("write_rate")
@@ -219,7 +224,7 @@ def even(results: Outcome) -> list[str]:
     if known is None or not lives:
         return []
     a_year = known["bytes_per_day"] * DAYS_A_YEAR
-    years = results.document["study"].get("run", {}).get("warranty_years", 5.0)
+    years = warranty_years(results.document)
     warranty_bytes = years * DAYS_A_YEAR * device_of(results.document)["logical_bytes"]
     filling = [run["label"] for run, _ in lives if is_filling(results, run)]
     told = []
@@ -395,15 +400,16 @@ def _lasts(years: float, is_behind: bool | None, at: str = "") -> str:  # noqa: 
     return "" if is_behind else f"{units.years(years)}{at}{f' {IF_KEPT_UP}' if is_behind is None else ''}"
 
 
-def column(stacks: Sequence[Sequence[Outcome]]) -> tuple[list[str], bool]:
+def column(stacks: Sequence[Sequence[Outcome]]) -> tuple[list[str], bool, list[float | None]]:
     """The cells of a column of lives, each the mean of points that differ in their seeds alone.
 
     They are of one kind: forecasts where each stack has one, else all are of even wear, as the
-    second value says. A cell is empty where nothing is known.
+    second value says. A cell is empty where nothing is known. Then their years.
     """
     ends = [[_spares_gone(point) for point in points] for points in stacks]
     is_even = not all(None not in lives for lives in ends)
-    return [_mean_years(points, is_even=is_even) for points in stacks], is_even
+    means = [_mean_years(points, is_even=is_even) for points in stacks]
+    return [_told(points, mean) for points, mean in zip(stacks, means, strict=True)], is_even, means
 
 
 def _spares_gone(point: Outcome) -> Lifetime | None:
@@ -411,7 +417,7 @@ def _spares_gone(point: Outcome) -> Lifetime | None:
     return endurance["spares_gone"] if endurance else None
 
 
-def _mean_years(points: Sequence[Outcome], *, is_even: bool) -> str:
+def _mean_years(points: Sequence[Outcome], *, is_even: bool) -> float | None:
     lives = []
     for point in points:
         forecast, allowed, rate = _spares_gone(point), even_bytes(point), point.document.get("write_rate")
@@ -419,10 +425,14 @@ def _mean_years(points: Sequence[Outcome], *, is_even: bool) -> str:
             lives.append(forecast["years"])
         elif is_even and allowed is not None and rate:
             lives.append(allowed / (rate["bytes_per_day"] * DAYS_A_YEAR))
-    if not lives or len(lives) < len(points):
+    return fmean(lives) if lives and len(lives) == len(points) else None
+
+
+def _told(points: Sequence[Outcome], mean: float | None) -> str:
+    if mean is None:
         return ""
     behind = {_is_behind(point, point.document["runs"][0]) for point in points}
-    return _lasts(fmean(lives), True if True in behind else None if None in behind else False) or NOT_KEPT_UP
+    return _lasts(mean, True if True in behind else None if None in behind else False) or NOT_KEPT_UP
 
 
 def even_bytes(point: Outcome) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ftlkit._util import Json, units
-from ftlkit.report.life import EVEN, column, heading
+from ftlkit.report.life import EVEN, NOT_KEPT_UP, column, heading, warranty_years
 from ftlkit.results.columns import COLUMNS
 from ftlkit.results.metric import Metric
 from ftlkit.results.noise import Estimate, estimate
@@ -33,15 +33,22 @@ class Group:
         return estimate_of(self.rows, metric)
 
 
-def lives(found: Sequence[Group]) -> tuple[list[str], list[str]]:
-    """The head of a column with the life of each group, and its cells; empty where none has one."""
+def lives(found: Sequence[Group]) -> tuple[list[str], list[str], list[float | None]]:
+    """The head of a column with the life of each group, and its cells; empty where none has one.
+
+    Then each life over the years of its warranty; None where it is not known or not kept up with.
+    """
     points = [[Outcome(json.loads(row["document"])) for row in group.rows] for group in found]
-    told, is_even = column(points)
+    told, is_even, years = column(points)
     if not any(told):
-        return [], []
+        return [], [], []
     headings = {heading(mine[0].document) for mine in points}
     head = headings.pop() if len(headings) == 1 else "life"
-    return [f"{head}{f', {EVEN}' if is_even else ''}"], [life or units.plain(None) for life in told]
+    shares = [
+        life / warranty_years(mine[0].document) if life and cell != NOT_KEPT_UP else None
+        for mine, cell, life in zip(points, told, years, strict=True)
+    ]
+    return [f"{head}{f', {EVEN}' if is_even else ''}"], [life or units.plain(None) for life in told], shares
 
 
 def estimate_of(rows: Sequence[Json], metric: str) -> Estimate | None:
