@@ -85,3 +85,24 @@ fn steps_of_a_die_follow_one_another_and_let_the_host_in() {
     println!("{moves} operations of steps, {let_in} with one of the host's before them");
     assert!(moves > 2000 && let_in > 200, "{moves} operations of steps, {let_in} let the host in");
 }
+
+/// Steps to the stream of the host leave each page of the flash begun, and the host still goes on
+/// to the next die: else one die took all writes and collected full blocks, 40 times as many.
+#[test]
+fn the_host_goes_on_to_the_next_die_beside_steps_to_its_stream() {
+    for spare in [13, 14, 15] {
+        let bytes = 4096 * (196_608 * (128 - spare) / 128 - 32);
+        let [whole, paced] = ["whole", "paced"].map(|gc| {
+            let run = results(&format!(
+                "[device]\nchannels = 4\ndies_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 128\n\
+                 pages_per_block = 96\npage_size = \"16KiB\"\nmapping_unit = \"4KiB\"\nspare = {}\ncapacity = {bytes}\n\
+                 [workload.generator]\nrequests = 30_000\nspan = {bytes}\nunit = \"4KiB\"\nsizes = \"4KiB\"\nwrite_share = 1.0\n\
+                 [run]\nclock = false\nprecondition = \"steady\"\n[[ftl]]\nname = \"page\"\nstreams = \"shared\"\ngc = \"{gc}\"\n",
+                f64::from(spare) / 128.0 + 0.0001,
+            ));
+            run.runs[0].write_amplification.expect("writes")
+        });
+        println!("{spare} spare blocks per die: {whole:.2} whole, {paced:.2} paced");
+        assert!(paced < 1.15 * whole, "{spare} spare blocks per die: {whole} whole, {paced} paced");
+    }
+}

@@ -32,6 +32,7 @@ mod pinned;
 mod pslc;
 mod runs;
 mod soft;
+mod turns;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -132,6 +133,8 @@ pub struct PageSpace {
     by_class: Option<Box<ByClass>>,
     order: Vec<u32>,
     turns: Vec<usize>,
+    /// Pages that each stream has placed on the die of its turn beside the first one.
+    stays: Vec<u32>,
     /// Pages that lie in one page of the flash.
     units_per_page: u32,
     threshold: usize,
@@ -183,6 +186,7 @@ impl PageSpace {
             by_class: ByClass::new(&needs.classes, &needs.class_of_streams(streams.len()), &streams, layout),
             order: channels_first(&geometry),
             turns: vec![0; streams.len()],
+            stays: vec![0; streams.len()],
             units_per_page: layout.units_per_page,
             streams,
             threshold: threshold.max(1) + needs.free_for_classes(),
@@ -233,32 +237,6 @@ impl PageSpace {
             }
             blocks.give_back(flash, pbn)
         })
-    }
-
-    /// The next die in turn for a stream, channels first, so that pages in a row overlap.
-    #[inline]
-    pub fn take_turn(&mut self, stream: Stream) -> u32 {
-        debug_assert!(stream < self.turns.len(), "there is no stream {stream} of {}", self.turns.len());
-        let turn = &mut self.turns[stream];
-        let die = self.order[*turn];
-        *turn += 1;
-        if *turn == self.order.len() {
-            *turn = 0;
-        }
-        die
-    }
-
-    /// The die where a stream goes on in the page of the flash that it has begun: neighbours share
-    /// one, so that they are read at once.
-    #[inline]
-    pub fn die_of_page_begun(&self, stream: Stream) -> Option<u32> {
-        if self.units_per_page == 1 {
-            return None;
-        }
-        let turn = self.turns[stream];
-        let die = self.order[if turn == 0 { self.order.len() } else { turn } - 1];
-        let open = self.open[stream * self.order.len() + die as usize];
-        (open.next < open.end && !open.next.is_multiple_of(self.units_per_page)).then_some(die)
     }
 
     /// Whether a die has an open block with room for a stream.
