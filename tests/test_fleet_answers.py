@@ -197,7 +197,7 @@ def test_cautions_about_volumes_are_counted_once_per_kind() -> None:
         if row["stack"] == "dftl" and place % 2:
             row["cautions"] |= {"untouched": {}, "drifting": {"enough": 1_000 * place}}
     untouched, drifting, erased = found.cautions
-    assert untouched.startswith("3 volumes (1, 3, 5) under dftl: The requests replayed never touch")
+    assert untouched.startswith("3 volumes (1, 3, 5) under dftl: The requests replayed leave more than a twentieth")
     assert drifting.startswith("3 volumes (1, 3, 5) under dftl: Write amplification was still changing")
     assert "about 11,000 requests" in drifting, "of the volume that needs most"
     assert erased.startswith("All 6 volumes: No block was erased")

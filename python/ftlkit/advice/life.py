@@ -19,7 +19,7 @@ from ftlkit.advice.query import REFERENCE, Query, enough
 from ftlkit.report import drift
 from ftlkit.report.cautions import more
 from ftlkit.report.drift import ENOUGH_ERASES, is_in_first_turn, more_times
-from ftlkit.report.life import cycles, even, is_own_rate, lasting, rate, worn_before
+from ftlkit.report.life import cycles, even, is_own_rate, lasting, rate, warranty_years, worn_before
 from ftlkit.results.outcome import Outcome
 from ftlkit.study import Options
 from ftlkit.study.device_size import GEOMETRY
@@ -118,7 +118,7 @@ def _at_rate(best: Measured, reference: Measured | None) -> list[str]:
     if not writes:
         return []
     document = json.loads(best.rows[0]["document"])
-    years = document.get("study", {}).get("run", {}).get("warranty_years", 5.0)
+    years = warranty_years(document)
     times = f"{lasts} at {rate(document)}, or " if lasts else ""
     its = ", or ".join(filter(None, _rates(reference))) if reference is not None and best.stack != REFERENCE else ""
     beside = f" ({REFERENCE}: {its})" if its else ""

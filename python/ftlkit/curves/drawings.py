@@ -180,15 +180,15 @@ def _lasting(points: list[spares.Measured]) -> str:
     known = sorted((float(point.spare), point.lasts, point) for point in points if point.lasts is not None)
     if not known:
         return ""
-    years = f"{units.years(known[0][2].warranty)} of warranty"
+    years = f"{known[0][2].warranty:g} years of warranty"
     enough = next((place for place, (_, lasts, _) in enumerate(known) if lasts >= 1), len(known))
     if any(lasts < 1 for _, lasts, _ in known[enough:]):
         return ""
     if enough == len(known):
-        return f" It does not last the {years} at any of these."
+        return f" The drive does not last the {years} at any of these."
     spare = known[enough][0]
     least = f"a spare of {known[enough][2].spare} (OP {units.share(spare / (1 - spare))})"
-    return f" It lasts the {years} from {least} on{f', not at {known[enough - 1][2].spare}' if enough else ''}."
+    return f" The drive lasts the {years} from {least} on{f', not at {known[enough - 1][2].spare}' if enough else ''}."
 
 
 def latency(

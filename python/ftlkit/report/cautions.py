@@ -569,9 +569,9 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "The preparation filled {full:share} of the device, and the requests replayed never touch {untouched:share} "
         "of these data; they make GC cost more than on a device with more room.",
         "If the drive really holds no more, set the share in use (--in-use {share}, in a study run.in_use).",
-        "The requests replayed never touch more than a twentieth of the prepared data, which make GC cost more than "
-        "on a device with more room. If the drive really holds no more, set the share in use (--in-use, in a study "
-        "run.in_use)",
+        "The requests replayed leave more than a twentieth of the prepared data untouched, which makes GC cost more "
+        "than on a device with more room. If the drive really holds no more, set the share in use (--in-use, "
+        "in a study run.in_use)",
     ),
     Rule(
         "laps",

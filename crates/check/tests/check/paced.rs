@@ -110,16 +110,17 @@ fn pacing_costs_few_programs() {
 #[test]
 fn pacing_costs_few_programs_where_few_blocks_are_spare() {
     const BLOCKS: u32 = 64;
+    // `kept` are the blocks that are open or kept free.
     for (name, parameters, kept) in [
         ("page", &[][..], 4),
         ("page", &[("streams", "shared")], 3),
         ("page", &[("streams", "dac")], 9),
         ("dftl", &[], 7),
     ] {
-        for spare in [2, 6] {
+        for spare in [2, 4] {
             let device = DeviceSpec::new(1, 1, 1, BLOCKS, 128);
             let ratio = paced_to_whole(name, &(device, (BLOCKS - kept - spare) * 128), parameters);
-            assert!(ratio < 1.15, "{name} {parameters:?}: {ratio} times the programs of whole collections");
+            assert!(ratio < 1.3, "{name} {parameters:?}: {ratio} times the programs of whole collections");
         }
     }
 }

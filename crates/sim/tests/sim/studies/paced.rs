@@ -96,8 +96,9 @@ fn the_host_goes_on_to_the_next_die_beside_steps_to_its_stream() {
             let run = results(&format!(
                 "[device]\nchannels = 4\ndies_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 128\n\
                  pages_per_block = 96\npage_size = \"16KiB\"\nmapping_unit = \"4KiB\"\nspare = {}\ncapacity = {bytes}\n\
-                 [workload.generator]\nrequests = 30_000\nspan = {bytes}\nunit = \"4KiB\"\nsizes = \"4KiB\"\nwrite_share = 1.0\n\
-                 [run]\nclock = false\nprecondition = \"steady\"\n[[ftl]]\nname = \"page\"\nstreams = \"shared\"\ngc = \"{gc}\"\n",
+                 [workload.generator]\nrequests = 30_000\nspan = {bytes}\nunit = \"4KiB\"\n\
+                 sizes = \"4KiB\"\nwrite_share = 1.0\n[run]\nclock = false\nprecondition = \"steady\"\n\
+                 [[ftl]]\nname = \"page\"\nstreams = \"shared\"\ngc = \"{gc}\"\n",
                 f64::from(spare) / 128.0 + 0.0001,
             ));
             run.runs[0].write_amplification.expect("writes")

@@ -7,7 +7,6 @@ impl PageSpace {
     #[inline]
     pub fn take_turn(&mut self, stream: Stream) -> u32 {
         debug_assert!(stream < self.turns.len(), "there is no stream {stream} of {}", self.turns.len());
-        self.stays[stream] = 0;
         let turn = &mut self.turns[stream];
         let die = self.order[*turn];
         *turn += 1;
@@ -29,10 +28,9 @@ impl PageSpace {
         let turn = self.turns[stream];
         let die = self.order[if turn == 0 { self.order.len() } else { turn } - 1];
         let open = self.open[stream * self.order.len() + die as usize];
-        if open.next == open.end || open.next.is_multiple_of(self.units_per_page) {
-            return None;
-        }
-        self.stays[stream] += 1;
-        (self.stays[stream] < self.units_per_page).then_some(die)
+        let stays = &mut self.stays[stream];
+        let is_begun = open.next < open.end && !open.next.is_multiple_of(self.units_per_page);
+        *stays = if is_begun { (*stays + 1) % self.units_per_page } else { 0 };
+        (*stays > 0).then_some(die)
     }
 }
