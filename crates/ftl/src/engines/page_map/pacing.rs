@@ -24,7 +24,8 @@
 //!   hand. A block whose wear is to be levelled leaves the hand and is emptied whole.
 //! - *pSLC*: a block of the cache that a collection takes is folded whole.
 //! - *Idle time*: steps go on while each fits, until the die has `gc_idle` free blocks, or one if
-//!   that is 0, beyond `gc_threshold`. On superblocks they are as large as fits (`idle.rs`).
+//!   that is 0, beyond `gc_threshold`. For that one no victim is taken earlier than few spare
+//!   blocks allow (`space/hands.rs`). On superblocks they are as large as fits (`idle.rs`).
 //!   Schemes that keep pages of the host's in RAM in front of a map do not hand idle time on.
 
 use flash::{Pbn, Ppn};
@@ -202,6 +203,10 @@ fn step_in_idle<S: PageMapped, D: Device>(
                 Ok(())
             };
             let in_hand = scheme.space().in_hand(die);
+            let (space, blocks, _) = scheme.parts();
+            if in_hand.is_none() && more == 0 && space.early_for_spare(blocks, die) > 0 {
+                break;
+            }
             let taken = in_hand.map_or_else(|| take_in_hand(scheme, die, leave), |victim| Ok(Some(victim)))?;
             let Some(victim) = taken else { break };
             let Some((pages, price)) = step_that_fits(scheme, flash, (die, victim), end) else { break };

@@ -86,24 +86,40 @@ fn steps_of_a_die_follow_one_another_and_let_the_host_in() {
     assert!(moves > 2000 && let_in > 200, "{moves} operations of steps, {let_in} let the host in");
 }
 
+/// Write amplification of whole and of paced collections to the stream of the host: of random
+/// writes to a steady device of two or four dies with blocks of 96 pages of 16 KiB.
+fn whole_and_paced(dies: u64, blocks: u64, spare: u64, workload_and_run: &str) -> [f64; 2] {
+    let bytes = 4096 * (dies * 384 * (blocks - spare) - 32);
+    ["whole", "paced"].map(|gc| {
+        let run = results(&format!(
+            "[device]\nchannels = {dies}\ndies_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = {blocks}\n\
+             pages_per_block = 96\npage_size = \"16KiB\"\nmapping_unit = \"4KiB\"\nspare = {}\ncapacity = {bytes}\n\
+             [workload.generator]\nspan = {bytes}\nunit = \"4KiB\"\nsizes = \"4KiB\"\nwrite_share = 1.0\n\
+             {workload_and_run}\nprecondition = \"steady\"\n\
+             [[ftl]]\nname = \"page\"\nstreams = \"shared\"\ngc = \"{gc}\"\n",
+            spare as f64 / blocks as f64 + 0.0001,
+        ));
+        run.runs[0].write_amplification.expect("writes")
+    })
+}
+
 /// Steps to the stream of the host leave each page of the flash begun, and the host still goes on
 /// to the next die: else one die took all writes and collected full blocks, 40 times as many.
 #[test]
 fn the_host_goes_on_to_the_next_die_beside_steps_to_its_stream() {
     for spare in [13, 14, 15] {
-        let bytes = 4096 * (196_608 * (128 - spare) / 128 - 32);
-        let [whole, paced] = ["whole", "paced"].map(|gc| {
-            let run = results(&format!(
-                "[device]\nchannels = 4\ndies_per_channel = 1\nplanes_per_die = 1\nblocks_per_plane = 128\n\
-                 pages_per_block = 96\npage_size = \"16KiB\"\nmapping_unit = \"4KiB\"\nspare = {}\ncapacity = {bytes}\n\
-                 [workload.generator]\nrequests = 30_000\nspan = {bytes}\nunit = \"4KiB\"\n\
-                 sizes = \"4KiB\"\nwrite_share = 1.0\n[run]\nclock = false\nprecondition = \"steady\"\n\
-                 [[ftl]]\nname = \"page\"\nstreams = \"shared\"\ngc = \"{gc}\"\n",
-                f64::from(spare) / 128.0 + 0.0001,
-            ));
-            run.runs[0].write_amplification.expect("writes")
-        });
+        let [whole, paced] = whole_and_paced(4, 128, spare, "requests = 30_000\n[run]\nclock = false");
         println!("{spare} spare blocks per die: {whole:.2} whole, {paced:.2} paced");
         assert!(paced < 1.15 * whole, "{spare} spare blocks per die: {whole} whole, {paced} paced");
     }
+}
+
+/// With one block to spare beside open and kept ones, a block that is freed early in idle time
+/// costs 1.9 times as many programs.
+#[test]
+fn idle_time_takes_no_victim_early_where_few_blocks_are_spare() {
+    let idle = "requests = 30_000\narrivals = { poisson = { mean_gap = \"20ms\" } }\n[run]";
+    let [whole, paced] = whole_and_paced(2, 64, 3, idle);
+    println!("{whole:.2} whole, {paced:.2} paced");
+    assert!(paced < 1.3 * whole, "{whole} whole, {paced} paced");
 }

@@ -236,10 +236,17 @@ impl PageSpace {
         if level > needed {
             return level - needed;
         }
+        self.early_for_spare(blocks, die)
+    }
+
+    /// Pages of the host's that a die still takes before one stream alone could write no more there
+    /// than its share of the spare pages: no victim is taken before that.
+    pub fn early_for_spare(&self, blocks: &BlockManager, die: u32) -> u32 {
         let spares = blocks.spares();
-        let spare = u64::from(spares.total.saturating_sub(spares.used)) * u64::from(content) / u64::from(self.dies());
+        let pages = u64::from(spares.total.saturating_sub(spares.used)) * u64::from(self.content_pages());
         let one = self.rooms_by_stream(die).max().unwrap_or(0);
-        self.level(blocks, die, (1, one), 0).saturating_sub((spare / SPARE_PER_LEVEL) as u32)
+        let share = pages / u64::from(self.dies()) / SPARE_PER_LEVEL;
+        self.level(blocks, die, (1, one), 0).saturating_sub(share as u32)
     }
 
     /// Pages of the host's between the end of a collection and the need for the block.
