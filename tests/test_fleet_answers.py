@@ -59,7 +59,48 @@ def test_a_life_is_the_better_the_longer_and_ties_go_to_less_ram() -> None:
     assert lives.choices[2].value == pytest.approx(10.0)
     tied = answers({"big": [1.0, 1.0], "small": [1.0005, 1.0]}, big=1000, small=10)
     assert set(tied.best.values()) == {"small"}
-    assert tied.choices[0].stack == "small"
+    assert tied.choices[0].name == "small (tie, least RAM)"
+    assert tied.sentences[0].startswith("Of one stack for all 2 volumes, small (tie, least RAM) has the lowest")
+    assert answers({"first": [1.0, 1.0], "second": [1.0, 1.0]}).choices[0].name == "first (tie, named first)"
+    assert answers({"good": [1.0, 1.0], "bad": [1.0, 1.1]}).choices[0].name == "good"
+
+
+def test_write_amplification_without_an_erase_is_said_first_and_not_ranked() -> None:
+    def erased(*erases: int, goal: str = "wa") -> Answers:
+        found = answers({"page": [1.0] * 4, "dftl": [1.1] * 4}, goal, page=2048, dftl=1024)
+        for row, count in zip(found.points.rows, erases * 2, strict=True):
+            row |= {"erases": count, "write_amplification": 1.0, "cautions": {} if count else {"nothing_erased": {}}}
+        return found
+
+    new = erased(0, 0, 0, 0)
+    assert (new.best, new.choices, new.cautions) == ({}, [], [])
+    first, ram = new.sentences
+    assert first.startswith("No block was erased: write amplification counts only rounding to pages and map writes")
+    assert "--precondition steady" in first
+    assert "--capacity" in first
+    assert ram == "Least RAM on the median volume: dftl, 1\N{NO-BREAK SPACE}KiB; most: page, 2\N{NO-BREAK SPACE}KiB."
+    half, most = (erased(0, 0, 7, 7), erased(0, 7, 7, 7))
+    assert half.sentences[0].startswith("The least write amplification is without an erase on 2 of 4 volumes")
+    assert most.sentences[0].startswith("Of one stack for all 4 volumes")
+    assert half.choices
+    assert half.cautions
+    assert erased(0, 0, 0, 0, goal="p99").choices, "times differ without an erase"
+
+
+def test_figures_of_some_volumes_say_how_many_and_winners_what_they_miss() -> None:
+    found = answers({"page": [2.0, 2.0, 2.0], "part": [1.0, 1.0, None]})
+    counts = {(metric.heading, stack): count for metric, stack, count, _ in found.quantiles()}
+    assert (counts["write amp.", "page"], counts["write amp.", "part"]) == ("3", "2 of 3")
+    assert "part on 2 (not ranked on 1), page on 1." in found.sentences[1]
+    assert (
+        answers({"all": [2.0, None]}).sentences[0].startswith("Of one stack for all 1 volume that can be ranked (of 2)")
+    )
+
+
+def test_regret_names_the_worst_volume_or_says_that_there_is_none() -> None:
+    assert answers({"a": [1.0, 2.0], "b": [2.0, 3.0]}).sentences[0].endswith("1.50. No volume has a better stack.")
+    some = answers({"a": [1.0, 2.0, 2.0], "b": [2.0, 2.0, 1.0]})
+    assert "the regret is 25.0 %, and 100.0 % on the worst volume, 2." in some.sentences[0]
 
 
 def test_a_stack_that_misses_a_volume_is_not_the_one() -> None:
@@ -111,7 +152,9 @@ def test_the_interval_of_a_margin_holds_the_truth_as_often_as_it_says() -> None:
 
 
 def test_nothing_is_held_out_of_few_volumes_or_without_the_default() -> None:
-    assert answers({"page": [2.0] * 9, "good": [1.0] * 9}).held == []
+    few = answers({"page": [2.0] * 9, "good": [1.0] * 9})
+    assert few.held == []
+    assert few.sentences[2].startswith("What that is worth on held-out volumes is not known: it takes 10")
     assert answers({"dftl": [2.0] * 20, "good": [1.0] * 20}).held == []
     for spare, default in ((0.1, None), (0.07, "page, device.spare 0.07")):
         found = answers({"page, device.spare 0.07": [2.0] * 20, "page:victim=cat": [1.0] * 20})
@@ -162,13 +205,19 @@ def test_a_stack_for_each_kind_is_judged_against_the_one_stack() -> None:
     assert (held.advice, held.baseline) == ("a stack per kind", "the one stack")
     assert held.margin.share == pytest.approx(0.5)
     assert any("a stack per kind beats the one stack" in sentence for sentence in found.sentences)
+    alike = answers({"left": [1.0] * 90, "right": [3.0] * 90}, traits=clusters(many, few))
+    assert alike.held == []
+    assert alike.sentences[-1].endswith("shown by medians over their volumes; left is the stack of each.")
+    (level,) = answers({"page": [1.0] * 20, "small": [1.0] * 20}, page=9).sentences[2:3]
+    assert level == "On held-out volumes small and page are level in mean write amplification."
 
 
 def test_kinds_that_differ_in_features_alone_do_not_beat_the_one_stack() -> None:
-    draws = np.random.default_rng(4)
+    draws = np.random.default_rng(5)
     costs = {name: [*draws.lognormal(1, 0.3, 90)] for name in ("a", "b", "c", "d")}
     found = answers(costs, traits=clusters(45, 45))
     assert len(found.kinds) == 2
+    assert len({kind.stack for kind in found.kinds}) > 1
     assert not found.held[0].margin.is_better
     assert not any("kind beats" in sentence for sentence in found.sentences)
 

@@ -92,7 +92,7 @@ def _show(answers: Answers, console: Console) -> None:
         rows = [
             Row(
                 "",
-                f"least {choice.aim}: {choice.stack}",
+                f"least {choice.aim}: {choice.name}",
                 [
                     answers.interval(choice),
                     answers.text(choice.own),
@@ -107,7 +107,7 @@ def _show(answers: Answers, console: Console) -> None:
         rows = [Row(str(place), stack, cells) for place, (stack, cells) in enumerate(answers.kind_rows(), 1)]
         console.print(AdaptiveTable(("kind", "its stack"), answers.kind_columns, rows).fitted(console))
     quantiles = [
-        Row(metric.short or heading(metric), stack, [f"{count:,}", *map(metric.text, values)])
+        Row(metric.short or heading(metric), stack, [count, *map(metric.text, values)])
         for metric, stack, count, values in answers.quantiles()
     ]
     console.print(AdaptiveTable(("figure", "stack"), ["volumes", *SHARES], quantiles).fitted(console))

@@ -20,7 +20,7 @@ import polars as pl
 
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
-from ftlkit.fleets.choice import AIMS, FOLDS, Margin, Numbers, chosen, held_out, least, margin
+from ftlkit.fleets.choice import AIMS, FOLDS, Margin, Numbers, chosen, held_out, least, margin, tie
 from ftlkit.fleets.kinds import LEAST, Kinds, kinds
 from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
 from ftlkit.report.rules import listed
@@ -54,6 +54,8 @@ class Choice:
 
     aim: str
     stack: str
+    tie: str
+    """What decided where others are as good; else empty."""
     value: float
     """What the goal is with it."""
     half_width: float | None
@@ -66,6 +68,11 @@ class Choice:
     high: float
     worst: float
     worst_volume: str
+
+    @property
+    def name(self) -> str:
+        """The stack, and what decided a tie."""
+        return f"{self.stack} ({self.tie})" if self.tie else self.stack
 
 
 @dataclass(frozen=True)
@@ -130,13 +137,29 @@ class Answers:
         return [_mean(rows) for rows in points.values() if len(rows) == self.points.seeds]
 
     @cached_property
+    def _is_collected(self) -> bool:
+        """Whether some run erased a block, or none has write amplification as its goal."""
+        erases = [row["erases"] for row in self._runs if row["write_amplification"]]
+        return self.goal is not GOALS["wa"] or not erases or any(count != 0 for count in erases)
+
+    @cached_property
+    def _uncollected(self) -> int:
+        """Volumes whose least write amplification, if that is the goal, is without an erase."""
+        least: dict[str, tuple[float, float]] = {}
+        for row in self._runs if self.goal is GOALS["wa"] else ():
+            if row["write_amplification"] and row["erases"] is not None:
+                name, found = row["volume"], (row["write_amplification"], row["erases"])
+                least[name] = min(found, least.get(name, found))
+        return sum(not erases for _, erases in least.values())
+
+    @cached_property
     def _costs(self) -> Numbers:
         """A row per volume, a column per stack; NaN where a point is not ranked."""
         return self._costs_of(self._done)
 
     def _costs_of(self, rows: list[Json]) -> Numbers:
         costs = np.full((len(self.fleet), len(self.points.stacks)), np.nan)
-        for row in rows:
+        for row in rows if self._is_collected else ():
             value = row[self.metric]
             if value and not set(row["cautions"]) & set(self.goal.barring):
                 costs[self._places[row["volume"]], self._columns[row["stack"]]] = self._cost(value)
@@ -197,6 +220,7 @@ class Answers:
         return Choice(
             aim,
             self.points.stacks[place],
+            tie(self._of(self._costs), self._of(self._ram), aim),
             self._cost(cost),
             self._half_width(aim, place),
             self._cost(best),
@@ -272,7 +296,7 @@ class Answers:
             baseline = self._costs[self._ranked, self._columns[str(self.default)]]
             worth = margin(advice.costs, baseline, choice.aim)
             found.append(Held(choice.stack, choice.aim, str(self.default), worth, advice.agreeing))
-        if self._kinds is not None and self._kinds.count > 1:
+        if len({kind.stack for kind in self.kinds}) > 1 and self._kinds is not None:
             one, advice = held_out(costs, ram, MEAN), held_out(costs, ram, MEAN, self._kinds.labels)
             found.append(Held(BY_KIND, MEAN, ONE, margin(advice.costs, one.costs, MEAN), advice.agreeing))
         return found
@@ -289,21 +313,28 @@ class Answers:
         mine = (row[metric] for row in self._done if row["stack"] == stack)
         return sorted(float(value) for value in mine if value is not None)
 
-    def quantiles(self) -> Iterator[tuple[Metric, str, int, list[float]]]:
+    def of_all(self, count: int) -> str:
+        """A number of volumes; of all of them, if some lack."""
+        return f"{count:,}" if count == len(self.fleet) else f"{count:,} of {len(self.fleet):,}"
+
+    def quantiles(self) -> Iterator[tuple[Metric, str, str, list[float]]]:
         """Each figure of each stack: on how many volumes, and its quantiles over them."""
         for metric in self.metrics:
             for stack in self.points.stacks:
                 values = self.values(metric.name, stack)
                 if values:
-                    yield metric, stack, len(values), [float(np.quantile(values, share)) for share in SHARES.values()]
+                    count = self.of_all(len(values))
+                    yield metric, stack, count, [float(np.quantile(values, share)) for share in SHARES.values()]
 
     @property
     def sentences(self) -> list[str]:
         """The answer in words: the one stack by its mean, and how often which stack is best."""
         if not self._ranked.size:
-            return [f"No volume can be ranked: each is {self.goal.unranked}."]
-        said = []
+            return [*self._uncollected_sentences] or [f"No volume can be ranked: each is {self.goal.unranked}."]
+        said = [*self._uncollected_sentences]
         ranked = several(len(self._ranked), "volume")
+        if len(self._ranked) < len(self.fleet):
+            ranked += f" that can be ranked (of {len(self.fleet):,})"
         if not self.choices:
             counts = np.isfinite(self._costs).sum(axis=0)
             most = int(np.argmax(counts))
@@ -312,22 +343,60 @@ class Answers:
                 f"The others are {self.goal.unranked}, or failed."
             )
         said += [
-            f"Of one stack for all {ranked}, {choice.stack} has the {self.goal.ends[0]} mean {self.goal.words}, "
-            f"{self.interval(choice)}. With the best stack for each volume it is {self.text(choice.own)}: "
-            f"the regret is {share(choice.regret)}, and at most {share(choice.worst)} ({choice.worst_volume})."
+            f"Of one stack for all {ranked}, {choice.name} has the {self.goal.ends[0]} mean {self.goal.words}, "
+            f"{self.interval(choice)}. {self._regret_sentence(choice)}"
             for choice in self.choices[:1]
         ]
         counted = {stack: list(self.best.values()).count(stack) for stack in self.points.stacks}
         leading = sorted((stack for stack in counted if counted[stack]), key=lambda stack: -counted[stack])
-        told = ", ".join(f"{stack} on {counted[stack]:,}" for stack in leading)
+        told = ", ".join(f"{stack} on {counted[stack]:,}{self._missing(stack)}" for stack in leading)
         said.append(f"Best stack per volume (of equals, the least RAM): {told}.")
+        if self.choices and (self.default is None or len(self._ranked) < FOLDS):
+            said.append(
+                f"What that is worth on held-out volumes is not known: it takes {FOLDS} ranked volumes, and {DEFAULT} "
+                f"at {DEFAULT_SPARE:.0%} spare on all of them.".replace("7%", "7 %")
+            )
         return [*said, *map(self._held_sentence, self.held), *self._kinds_sentences]
+
+    @property
+    def _uncollected_sentences(self) -> Iterator[str]:
+        """The reservation that write amplification says nothing of GC, if on half of the volumes."""
+        if 2 * self._uncollected < len(self.fleet):
+            return
+        counts = "counts only rounding to pages and map writes"
+        steady = "--precondition steady, or a smaller --capacity and --addresses dense"
+        way_out = f"Measure GC with {steady}; or rank by --goal p99."
+        if self._is_collected:
+            where = f"on {self._uncollected:,} of {several(len(self.fleet), 'volume')}"
+            yield f"The least write amplification is without an erase {where}: there it {counts}. {way_out}"
+        else:
+            yield f"No block was erased: write amplification {counts}, so stacks are not ranked by it. {way_out}"
+            taken = {stack: values for stack in self.points.stacks if (values := self.values("ram_bytes", stack))}
+            ordered = sorted((float(np.median(values)), stack) for stack, values in taken.items())
+            if ordered and ordered[0][0] < ordered[-1][0]:
+                least, most = (f"{stack}, {units.size(size)}" for size, stack in (ordered[0], ordered[-1]))
+                yield f"Least RAM on the median volume: {least}; most: {most}."
+
+    def _regret_sentence(self, choice: Choice) -> str:
+        if share(choice.worst) == share(0):
+            return "No volume has a better stack."
+        return (
+            f"With the best stack for each volume it is {self.text(choice.own)}: the regret is {share(choice.regret)}, "
+            f"and {share(choice.worst)} on the worst volume, {choice.worst_volume}."
+        )
+
+    def _missing(self, stack: str) -> str:
+        """On how many volumes a stack is not ranked, if there are some."""
+        missing = int(np.isnan(self._costs[self._ranked, self._columns[stack]]).sum())
+        return f" (not ranked on {missing:,})" if missing else ""
 
     def _held_sentence(self, held: Held) -> str:
         """What held-out volumes say of advice, also where they do not confirm it."""
         if held.advice == held.baseline:
             return f"By the {held.aim}, no stack is better than {held.baseline}, the default."
         gains = [self._gain(share) for share in (held.margin.share, held.margin.low, held.margin.high)]
+        if {share(gain) for gain in gains} == {share(0)}:
+            return f"On held-out volumes {held.advice} and {held.baseline} are level in {held.aim} {self.goal.words}."
         end = self.goal.ends[gains[0] < 0].removesuffix("est")
         told, low, high = (share(gain) for gain in (gains if gains[0] >= 0 else [-gains[0], -gains[2], -gains[1]]))
         verdict = "beats" if held.margin.is_better else "is worse than" if held.margin.is_worse else "does not beat"
@@ -348,7 +417,9 @@ class Answers:
         silhouette = f"silhouette {found.silhouette:.2f}"
         if found.count == 1:
             return [f"The volumes are of one kind: no division into more is clear ({silhouette}, below {LEAST})."]
-        return [f"The volumes are of {found.count} kinds ({silhouette})."]
+        stacks = {kind.stack for kind in self.kinds}
+        alike = f"; {stacks.pop()} is the stack of each" if len(stacks) == 1 else ""
+        return [f"The volumes are of {found.count} kinds ({silhouette}), shown by medians over their volumes{alike}."]
 
     @property
     def cautions(self) -> list[str]:
@@ -372,7 +443,7 @@ class Answers:
         for row in self._done:
             for kind in row["cautions"]:
                 found.setdefault(kind, []).append(row)
-        for kind in (kind for kind in KINDS if kind in found):
+        for kind in (kind for kind in KINDS if kind in found and (self._is_collected or kind != "nothing_erased")):
             mine = list(dict.fromkeys(row["volume"] for row in found[kind]))
             stacks = list(dict.fromkeys(row["stack"] for row in found[kind]))
             under = f" under {listed(stacks)}" if len(stacks) < len(self.points.stacks) else ""

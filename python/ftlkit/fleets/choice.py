@@ -35,15 +35,28 @@ _NUMBERS = 1_000_000
 """Costs that are resampled at once: 8 MB each time they are copied."""
 
 
+def level(costs: Numbers) -> Numbers:
+    """Which are as good as the least."""
+    found: Numbers = costs <= np.nanmin(costs) * (1 + LITTLE)
+    return found
+
+
 def least(costs: Numbers, ram: Numbers) -> int:
     """The place of the least cost; of those as good as that, the one with least RAM."""
-    level = costs <= np.nanmin(costs) * (1 + LITTLE)
-    return int(np.argmin(np.where(level, ram, np.inf)))
+    return int(np.argmin(np.where(level(costs), ram, np.inf)))
 
 
 def chosen(costs: Numbers, ram: Numbers, aim: str) -> int:
     """The stack with the least cost on all volumes together."""
     return least(AIMS[aim](costs), ram.mean(axis=0))
+
+
+def tie(costs: Numbers, ram: Numbers, aim: str) -> str:
+    """What decided between stacks with the least cost; empty where one alone has it."""
+    taken = ram.mean(axis=0)[level(AIMS[aim](costs))]
+    if len(taken) == 1:
+        return ""
+    return "tie, least RAM" if taken.min() < taken.max() else "tie, named first"
 
 
 @dataclass(frozen=True)

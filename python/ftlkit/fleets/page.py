@@ -83,7 +83,7 @@ def choice_rows(answers: Answers) -> list[list[str]]:
     return [
         [
             choice.aim,
-            choice.stack,
+            choice.name,
             answers.interval(choice),
             answers.text(choice.own),
             *map(share, (choice.regret, choice.median, choice.high, choice.worst)),
@@ -96,7 +96,7 @@ def choice_rows(answers: Answers) -> list[list[str]]:
 def quantile_rows(answers: Answers) -> list[list[str]]:
     """The distributions over volumes."""
     return [
-        [heading(metric), stack, f"{count:,}", *map(metric.text, values)]
+        [heading(metric), stack, count, *map(metric.text, values)]
         for metric, stack, count, values in answers.quantiles()
     ]
 
@@ -144,6 +144,8 @@ def _panel(answers: Answers, metric: Metric) -> Panel | None:
     spec = page_spec(sized(_violins(known, metric, lines), LEAST_HEIGHT + VIOLIN * len(known)))
     meaning = metric.meaning.split(";")[0]
     note = f"{meaning[0].upper()}{meaning[1:]}, by volume. Lines go from 5 to 95 %; points are medians."
+    partial = [f"{stack} {of}" for stack, mine in known.items() if " of " in (of := answers.of_all(len(mine)))]
+    note += f" Volumes: {', '.join(partial)}." if partial else ""
     head = heading(metric)
     title = f"{head[0].upper()}{head[1:]}"
     return Panel(name, title, note, lines, spec, still(name, spec))

@@ -42,7 +42,9 @@ AT_ONCE = 2_000
 """Points that are checked and run before the next volumes are looked at. Their whole results, some
 100 KB each, are in memory; at the end of 2,000, few processors wait for the last one."""
 
-FIGURES = tuple(dict.fromkeys([*(goal.metric for goal in GOALS.values()), "ram_bytes", "requests", "event_hash"]))
+FIGURES = tuple(
+    dict.fromkeys([*(goal.metric for goal in GOALS.values()), "ram_bytes", "erases", "requests", "event_hash"])
+)
 """Columns of a point that are kept."""
 
 EVEN_LIFE = "even_life_bytes"
