@@ -225,12 +225,18 @@ def test_an_unfinished_split_goes_on_with_the_same_traces_alone(
 ) -> None:
     msr = write_msr(tmp_path / "a.csv", 10)
 
+    error = "No space left on device (os error 28)"
+
     def failing(*_: object) -> str:
-        raise UserError("cannot be written: No space left on device (os error 28)")
+        (tmp_path / "out" / ".split" / "00000").touch()
+        raise UserError(error)
 
     with monkeypatch.context() as patched:
         patched.setattr("ftlkit._native.trace_split", failing)
         with pytest.raises(UserError, match="free some space, and repeat"):
+            split([msr], tmp_path / "out", {})
+        error = "Input/output error (os error 5)"
+        with pytest.raises(UserError, match=r"error 5\)$"):
             split([msr], tmp_path / "out", {})
     with pytest.raises(UserError, match="not finished"):
         fk.fleet(tmp_path / "out")
@@ -353,8 +359,33 @@ def test_a_volume_that_changed_after_the_split_is_refused(tmp_path: Path) -> Non
         (tmp_path / "out" / MANIFEST).write_text(other)
         with pytest.raises(UserError, match=r"another ftlkit.*Split the traces again"):
             fk.fleet(tmp_path / "out", "page")
-    with pytest.raises(UserError, match="is no fleet"):
-        fk.fleet(tmp_path, "page")
+
+
+def test_a_wrong_folder_is_told_with_the_command_that_makes_one(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    for name, why, source in (
+        (".", "it has no manifest.json", "TRACES"),
+        ("nowhere", "it is not there", "TRACES"),
+        ("a.csv", "it is no folder", "a.csv"),
+    ):
+        said = call("fleet", name, exits=2).output
+        assert f"{name} is no fleet: {why}. Make one: `ftlkit trace split {source} --out DIR`" in said
+
+
+def test_a_key_that_nobody_takes_ends_a_fleet_before_it_runs(call: Call, tmp_path: Path) -> None:
+    said = call("fleet", "--fleet", 2, "--requests", 100, "--ftl", "page,dftl", "--vary", "dftl.cmtt=1,2", exits=2)
+    assert "--vary dftl.cmtt: no point with it can be run" in said.output
+    assert "--vary dftl.cmt=1,2" in said.output
+    assert list((tmp_path / "ftlkit-results" / "points").glob("*")) == []
+    assert "such as --consolidate 8" in call("fleet", "--fleet", 2, "--consolidate", 0, exits=2).output
+
+
+def test_a_split_refused_at_once_leaves_its_folder_to_the_corrected_one(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"{HEADER}9,write,0,4096,0,a\n5,write,0,4096,0,a\n")
+    for wrong in (["nowhere.csv"], ["a.csv"], ["a.csv", "--format", "nonsense"]):
+        call("trace", "split", *wrong, "--out", "out", exits=2)
+        assert not (tmp_path / "out").exists()
+    call("trace", "split", "a.csv", "--time-backwards", "clamp", "--out", "out")
 
 
 @pytest.mark.parametrize("folders", [0, 1])

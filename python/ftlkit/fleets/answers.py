@@ -360,7 +360,7 @@ class Answers:
 
     @property
     def _uncollected_sentences(self) -> Iterator[str]:
-        """The reservation that write amplification says nothing of GC, if on half of the volumes."""
+        """That write amplification says nothing of GC, if so on half of the volumes or more."""
         if 2 * self._uncollected < len(self.fleet):
             return
         counts = "counts only rounding to pages and map writes"

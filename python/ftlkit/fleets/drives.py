@@ -36,7 +36,9 @@ _GRID = 1 << 20
 def consolidated(fleet: Sequence[Volume], count: int, folder: Path | None) -> list[Volume]:
     """The drives, each as a volume, with this many volumes on each; fewer on the last ones."""
     if not 1 <= count <= MOST:
-        raise UserError(f"--consolidate {count}: 1 to {MOST} volumes share a drive. Give a number of these.")
+        raise UserError(
+            f"--consolidate {count}: 1 to {MOST} volumes share a drive. Give one of these, such as --consolidate 8."
+        )
     drives = -(-len(fleet) // count)
     digits = len(str(drives - 1))
     shared = [_drive(f"drive-{place:0{digits}}", fleet[place::drives], folder) for place in range(drives)]

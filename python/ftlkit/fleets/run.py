@@ -28,7 +28,7 @@ from ftlkit.results.point_state import DONE
 from ftlkit.results.store import Store, varied
 from ftlkit.sweeps import plan as plans
 from ftlkit.sweeps.goals import GOALS
-from ftlkit.sweeps.run import run_points
+from ftlkit.sweeps.run import refuse_hopeless, run_points
 from ftlkit.sweeps.statements import told_facts
 from ftlkit.sweeps.traces import Traces, scratch
 
@@ -151,8 +151,10 @@ def run(
         for part in _parts(plan, total):
             _check_unchanged(part, traces, digests)
             overall = lambda: _Overall(watch(), len(rows), total)  # noqa: B023, E731 - called at once
+            # A key that nobody takes is told before other volumes are run.
+            refuse = lambda prepared: None if rows else refuse_hopeless(part, prepared)  # noqa: B023, E731 - as above
             try:
-                done = run_points(part.points(), store, executor, traces, overall)
+                done = run_points(part.points(), store, executor, traces, overall, check=refuse)
             except Interrupted as stop:
                 finished = [] if stop.finished is None else map(_kept, stop.finished.rows)
                 raise Interrupted(Points([*rows, *finished], total, reused, plan.seeds)) from None

@@ -84,6 +84,7 @@ def split(
             write(out / MANIFEST, json.dumps(made, ensure_ascii=False).encode())
         except UserError as error:
             if _FULL not in str(error):
+                _forget(out)
                 raise
             raise UserError(f"{error}. The disk is full: free some space, and repeat the command to go on.") from None
         shutil.rmtree(work)
@@ -95,10 +96,16 @@ def manifest(folder: Path) -> Json:
     path = folder / MANIFEST
     try:
         made: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if (folder / _WORK).is_dir():
             raise UserError(f"{folder}: its split is not finished. Repeat `ftlkit trace split` to go on.") from None
-        raise UserError(f"{folder} is no fleet: it has no {MANIFEST}. Make one with `ftlkit trace split`.") from None
+        why = (
+            f"it has no {MANIFEST}" if folder.is_dir() else "it is no folder" if folder.exists() else "it is not there"
+        )
+        source = folder if folder.is_file() else "TRACES"
+        raise UserError(
+            f"{folder} is no fleet: {why}. Make one: `ftlkit trace split {source} --out DIR`, then `ftlkit fleet DIR`."
+        ) from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read: {error}. {_AGAIN}.") from None
     if not isinstance(made, dict) or made.get("ftlkit_fleet") not in _READ:
@@ -160,6 +167,12 @@ def _alone(out: Path) -> Iterator[None]:
         except OSError:
             raise UserError(f"{out}: another process is splitting into it. Wait for it, or stop it.") from None
         yield
+
+
+def _forget(out: Path) -> None:
+    """Remove the work of a split that ended before it read a request: it may be asked otherwise."""
+    if {path.name for path in out.rglob("*")} <= {_WORK, _JOB, _LOCK}:
+        shutil.rmtree(out)
 
 
 def _manifest(out: Path, job: Json, read: Json) -> Json:
