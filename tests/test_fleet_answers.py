@@ -91,7 +91,8 @@ def test_figures_of_some_volumes_say_how_many_and_winners_what_they_miss() -> No
     found = answers({"page": [2.0, 2.0, 2.0], "part": [1.0, 1.0, None]})
     counts = {(metric.heading, stack): count for metric, stack, count, _ in found.quantiles()}
     assert (counts["write amp.", "page"], counts["write amp.", "part"]) == ("3", "2 of 3")
-    assert "part on 2 (not ranked on 1), page on 1." in found.sentences[1]
+    assert found.sentences[1] == "No candidates for all: part (not ranked on 1)."
+    assert "part on 2 (not ranked on 1), page on 1." in found.sentences[2]
     assert (
         answers({"all": [2.0, None]}).sentences[0].startswith("Of one stack for all 1 volume that can be ranked (of 2)")
     )

@@ -18,6 +18,7 @@ from ftlkit.cli import options
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
+from ftlkit.fleets import generator
 from ftlkit.fleets.answers import SHARES, Answers, heading, share
 from ftlkit.results.store import DEFAULT, files
 from ftlkit.sweeps.executors import LOCAL
@@ -34,7 +35,11 @@ def fleet(
     ] = None,
     drawn: Annotated[
         int | None,
-        option("Draw N volumes instead; --requests are then those of the median one.", "N", flags=("--fleet",)),
+        option(
+            f"Draw N volumes instead; --requests are then those of the median one (default {generator.REQUESTS:,}).",
+            "N",
+            flags=("--fleet",),
+        ),
     ] = None,
     consolidate: Annotated[
         int | None, option("Put N volumes on each drive, with a stream each (page:streams=hints).", "N")

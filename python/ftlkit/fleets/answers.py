@@ -347,6 +347,10 @@ class Answers:
             f"{self.interval(choice)}. {self._regret_sentence(choice)}"
             for choice in self.choices[:1]
         ]
+        if self.choices and (
+            missing := [f"{stack}{told}" for stack in self._columns if (told := self._missing(stack))]
+        ):
+            said.append(f"No candidates for all: {', '.join(missing)}.")
         counted = {stack: list(self.best.values()).count(stack) for stack in self.points.stacks}
         leading = sorted((stack for stack in counted if counted[stack]), key=lambda stack: -counted[stack])
         told = ", ".join(f"{stack} on {counted[stack]:,}{self._missing(stack)}" for stack in leading)
