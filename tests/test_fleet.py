@@ -301,6 +301,16 @@ def test_each_volume_of_a_fleet_equals_a_comparison_of_it_alone(folder: Path) ->
         assert [found[volume["name"], stack] for stack in stacks] == hashes, volume["name"]
 
 
+def test_each_of_twenty_drawn_volumes_equals_a_comparison_of_it_alone() -> None:
+    done = fk.fleet(20, "page,dftl", requests=300, seed=7)
+    found = {(row["volume"], row["stack"]): row["event_hash"] for row in done.rows}
+    for volume in generator.drawn(20, 300, seed=7):
+        alone = fk.compare(volume.workload, "page,dftl", capacity="auto", clock="auto", seed=7)
+        hashes = {(volume.name, run["label"]): run["event_hash"] for run in alone.document["runs"]}
+        assert hashes.items() <= found.items(), volume.name
+    assert len(set(found.values())) == len(found) == 40
+
+
 def test_large_volumes_go_first_without_a_clock_unless_time_is_asked(folder: Path) -> None:
     done = fk.fleet(folder, "page")
     assert [row["requests"] for row in done.rows] == sorted((row["requests"] for row in done.rows), reverse=True)
