@@ -368,8 +368,9 @@ class Answers:
         if 2 * self._uncollected < len(self.fleet):
             return
         counts = "counts only rounding to pages and map writes"
-        steady = "--precondition steady, or a smaller --capacity and --addresses dense"
-        way_out = f"Measure GC with {steady}; or rank by --goal p99."
+        steady = "--precondition steady and enough requests (--repeat)"
+        smaller = "a smaller --capacity and --addresses dense"
+        way_out = f"Measure GC with {steady}, or with {smaller}; or rank by --goal p99."
         if self._is_collected:
             where = f"on {self._uncollected:,} of {several(len(self.fleet), 'volume')}"
             yield f"The least write amplification is without an erase {where}: there it {counts}. {way_out}"
