@@ -349,6 +349,7 @@ def test_volumes_that_fail_or_cannot_be_ranked_are_results(call: Call, tmp_path:
     page = (tmp_path / "fleet.html").read_text(encoding="utf-8")
     assert "cannot be ranked" in page
     assert "Quantiles over volumes" in page
+    assert "Volumes: page 3 of 5." in page
     rows = fk.fleet(tmp_path / "out", "page").rows
     assert {row["volume"]: row["state"] for row in rows} == {
         "good": "done",
