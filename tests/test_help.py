@@ -108,6 +108,21 @@ def test_schemes_are_listed_with_family_and_idea(call: Call) -> None:
         assert scheme["idea"] in listed[scheme["name"]]
 
 
+@pytest.mark.parametrize("word", ["separation", "hot", "cold", "streams", "FDP", "temperature"])
+def test_words_for_separation_list_what_keeps_data_apart(call: Call, word: str) -> None:
+    listed = call("schemes", word).stdout
+    names = {line.split()[0] for line in listed.splitlines() if line[:1].strip()}
+    assert {"page:streams", "page:hint_collection", "dftl:streams", "last", "rejuvenator"} <= names
+    assert not {"page", "dftl", "fast:sequential"} & names
+    assert "--ftl page:streams=hints" in listed
+
+
+def test_words_of_schemes_are_whole_and_names_come_first(call: Call) -> None:
+    assert "also dftl:gc," in call("schemes", "gc").stdout
+    assert "Did you mean page?" in call("schemes", "pag", exits=2).stderr
+    assert call("schemes", "saw").stdout.startswith("saw\n")
+
+
 def test_sources_are_spelled_out(call: Call) -> None:
     letter = re.compile(r"(?<![\w-])[ABRTW](?:'s\b| (?:[IVX]+\b|[1-9]\.|tab|fig|eq|alg|says|gives|tells))")
     for scheme in fk.schemes():

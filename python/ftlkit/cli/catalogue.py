@@ -24,6 +24,11 @@ from ftlkit.study.device_size import spare as spare_of
 
 _CELLS = re.compile(r"\b[MTQ]LC\b")
 
+_SEPARATION = re.compile(
+    r"\b(hot|cold|separation|separate|temperature|hints?|FDP)\b|(?<!sequential )\bstreams\b", re.IGNORECASE
+)
+"""One subject under several words: data that die together share blocks."""
+
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Show this one in full.")]
 
 
@@ -39,7 +44,13 @@ def schemes(name: Name = None) -> None:
                 example = f"{entries[0]['name']}+{parts[-1]['name']}"
                 OUT.print(f"\nA {kind} goes behind a plus: {example}")
                 _list((part["name"], part["idea"]) for part in parts)
-        OUT.print("\n`ftlkit schemes NAME` shows one in full.")
+        OUT.print("\n`ftlkit schemes NAME` shows one in full; a word, such as hot, streams or FDP, lists all about it.")
+        return
+    if found := _about(name, entries):
+        _list(found)
+        OUT.print(
+            "\nA parameter's value goes behind it: --ftl page:streams=hints. `ftlkit schemes NAME` tells all values."
+        )
         return
     scheme = _pick("translation layer", name, entries)
     _heading(scheme["name"], f"{scheme['idea']} ({scheme['family']})\nSource: {scheme['source']}")
@@ -52,6 +63,24 @@ def schemes(name: Name = None) -> None:
     OUT.print(Text("\nCited", style="bold"))
     for source in scheme["sources"]:
         OUT.print(Padding(Text(source), (0, 0, 0, 4)))
+
+
+def _about(word: str, entries: list[Json]) -> list[tuple[str, str]]:
+    """Parts about a word, and parameters of others, each with a sentence; none for a part's name."""
+    if word in {entry["name"] for entry in entries}:
+        return []
+    pattern = _SEPARATION.pattern if _SEPARATION.fullmatch(word) else rf"(?<![^\W_]){re.escape(word)}s?(?![^\W_])"
+    about = re.compile(pattern, re.IGNORECASE).search
+    names: dict[str, list[str]] = {}
+    for entry in entries:
+        if about(entry["idea"]):
+            names[entry["idea"]] = [entry["name"]]
+            continue
+        for parameter in entry["parameters"]:
+            if about(f"{parameter['name']} {parameter['meaning']}"):
+                text = parameter["meaning"].partition(". ")[0].removesuffix(".")
+                names.setdefault(text, []).append(f"{entry['name']}:{parameter['name']}")
+    return [(first, f"{text} (also {', '.join(more)})" if more else text) for text, (first, *more) in names.items()]
 
 
 def devices(name: Name = None) -> None:
