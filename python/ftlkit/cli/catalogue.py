@@ -66,7 +66,7 @@ def schemes(name: Name = None) -> None:
 
 
 def _about(word: str, entries: list[Json]) -> list[tuple[str, str]]:
-    """Parts about a word, and parameters of others, each with a sentence; none for a part's name."""
+    """Parts and parameters about a word, each with a sentence; none for the name of a part."""
     if word in {entry["name"] for entry in entries}:
         return []
     pattern = _SEPARATION.pattern if _SEPARATION.fullmatch(word) else rf"(?<![^\W_]){re.escape(word)}s?(?![^\W_])"
