@@ -23,6 +23,13 @@ BLOCK_BYTES = 8
 """A controller's state of a block under any mapping: its erases take 4 B, its valid pages or write
 pointer 2 or 3, its use 1."""
 
+OWN_WRITES = {"7450-like": 1.035, "7450-max-like": 1.035}
+"""Bytes that a preset's drive programs per byte that simulated flash does, as for parity.
+
+At a default slice and 42, 58, 75, 83 and 100 % in use, random writes had a WA 3 to 4 % below the
+drive's; with the factor it is within 1 %. Other presets were fitted to a WA that has it.
+"""
+
 ONE_BIT_ERASES = 50_000
 """Cells of several bits survive fewer erases."""
 
@@ -72,6 +79,7 @@ def _device(document: Document) -> list[str]:
         device_line(document),
         *([scaled] if scaled else []),
         *([slice_told] if slice_told else []),
+        *([own] if (own := own_writes_line(document)) else []),
         blocks_line(document),
         f"utilisation {units.share(device['utilisation'])}, {bad}{of_slice}",
         f"{geometry}{of_slice}",
@@ -216,6 +224,13 @@ def slice_line(document: Document) -> str | None:
     return sliced(part) if part else None
 
 
+def own_writes_line(document: Document) -> str | None:
+    """The factor on WA for what a preset's drive writes for itself."""
+    factor = OWN_WRITES.get(device_of(document)["preset"])
+    told = f"WA leaves out the drive's own writes: multiply WA by {factor}, and divide lives by it"
+    return told if factor else None
+
+
 def blocks_bytes(document: Document) -> float:
     """The state of the drive's blocks."""
     geometry, physical = device_of(document)["geometry"], device_of(document)["physical_bytes"]
@@ -250,6 +265,7 @@ def intro(document: Document, given: Json | None = None) -> list[str]:
         device_line(document),
         scaled_line(document),
         slice_line(document),
+        own_writes_line(document),
         blocks_line(document),
         reading(document),
         *changes(document),
