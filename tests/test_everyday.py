@@ -1,11 +1,13 @@
 """What people type: everyday units and names, workloads in one line, the line that was meant."""
 
+import inspect
 import io
 import json
 import random
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from ftlkit.advice.space import holders
 from ftlkit.cli import app
 from ftlkit.cli.everyday import corrected
 from ftlkit.report.tables import ram, stream_columns, streams
-from ftlkit.study import Options, bare_sizes, builder, one_line, slices
+from ftlkit.study import Options, bare_sizes, builder, fio_job, one_line, slices
 from ftlkit.sweeps import values
 
 QUICK = ("--requests", "1k", "--capacity", "64m", "--ftl", "page")
@@ -473,6 +475,24 @@ def test_a_fio_job_is_read_and_what_is_not_is_named(tmp_path: Path) -> None:
     assert made["host"] == {"loop": "closed", "queue_depth": 32}
     with pytest.raises(UserError, match="has no job none"):
         built(f"{path}:none")
+
+
+FIO_VALUES = {"rw": "randrw", "random_distribution": "zipf:1.2", "ioengine": "libaio", "bsrange": "4k-8k"}
+
+
+def test_keys_of_fio_jobs_that_are_listed_are_those_read(call: Call, tmp_path: Path) -> None:
+    keys = ", ".join(fio_job.KEYS).split(", ")
+    taken = r'(?:_take|_count|_keys\.get)\("(\w+)"'
+    assert {*re.findall(taken, inspect.getsource(fio_job))} <= {*keys}
+    listed = call("workloads", "fio").stdout
+    assert all(key in listed for key in (*keys, *fio_job.OTHER_NAMES, *fio_job.HARMLESS))
+    path = tmp_path / "one.fio"
+    for key in (*keys, *fio_job.OTHER_NAMES):
+        value = FIO_VALUES.get(fio_job.OTHER_NAMES.get(key, key), "4")
+        path.write_text(f"[one]\nrw=randrw\n{key}={value}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fio_job.load(str(path))
 
 
 JOBS = """

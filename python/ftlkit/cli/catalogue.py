@@ -18,7 +18,7 @@ from ftlkit._util.trace_files import trace_files
 from ftlkit.api import catalogue
 from ftlkit.cli.shell import OUT, print_facts, table
 from ftlkit.own.plugins import plugins
-from ftlkit.study import one_line
+from ftlkit.study import fio_job, one_line
 from ftlkit.study.device_size import device_bytes
 from ftlkit.study.device_size import spare as spare_of
 
@@ -122,6 +122,10 @@ def workloads(name: Name = None) -> None:
         _list(one_line.NAMES.items())
         OUT.print("\nLook-alikes of published traces:")
         _list((entry["name"], entry["description"]) for entry in entries)
+        OUT.print("\n`ftlkit workloads fio` lists the keys of fio job files that are read.")
+        return
+    if name == "fio":
+        _fio()
         return
     if name in one_line.NAMES and (made := one_line.shape(f"preset:{name}", {})):
         _keys({"name": name, "description": one_line.NAMES[name]} | made.generator | made.host | made.run)
@@ -131,6 +135,15 @@ def workloads(name: Name = None) -> None:
         raise UserError(f"{name} is a file, and this lists presets. For its facts: {line}")
     preset = _pick("workload preset", name, entries)
     _keys(preset.pop("generator") | preset)
+
+
+def _fio() -> None:
+    """What is read of fio job files."""
+    OUT.print("Keys of a fio job file (ftlkit compare JOBS.fio, or JOBS.fio:JOB for one job):")
+    _list(fio_job.KEYS.items())
+    OUT.print(f"\nThe same: {', '.join(f'{other} = {key}' for other, key in fio_job.OTHER_NAMES.items())}.")
+    silent = sorted(fio_job.HARMLESS - set(", ".join(fio_job.KEYS).split(", ")))
+    OUT.print(f"No effect: {', '.join(silent)}. A warning names all others.")
 
 
 def _range(parameter: Json) -> str:

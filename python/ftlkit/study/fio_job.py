@@ -29,7 +29,27 @@ _PATTERNS: dict[str, tuple[bool, float | None]] = {
 }
 """Of each value of `rw`: whether places are random, and the share of writes if all are alike."""
 
-_OTHER_NAMES = {
+_SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
+"""Engines that wait for each request, whatever `iodepth` says; psync is fio's own choice."""
+
+KEYS = {
+    "rw": ", ".join(_PATTERNS),
+    "rwmixread, rwmixwrite": "share of reads or writes, in percent",
+    "bs, bssplit, bsrange": "request sizes: 4k; 4k/60:16k/40; 4k-16k",
+    "size": "the span; with % the share of the device in use",
+    "random_distribution": "random, zipf:THETA, zoned:80/20:20/80",
+    "norandommap": "without it each place comes once per pass",
+    "rate, rate_iops": "bytes or requests per second, which arrive evenly (an open loop)",
+    "iodepth, numjobs": "their product is outstanding (a closed loop)",
+    "ioengine": f"one request at a time with {', '.join(_SYNCHRONOUS)}; default psync",
+    "number_ios, io_size, loops": "how many requests, or bytes",
+    "fsync": "writes per flush",
+    "filename": "jobs of one file share its addresses",
+    "stonewall, wait_for_previous": "the job runs alone: name it, JOBS.fio:JOB",
+}
+"""What is read of a job, with what becomes of it."""
+
+OTHER_NAMES = {
     "readwrite": "rw",
     "filesize": "size",
     "fdatasync": "fsync",
@@ -38,14 +58,12 @@ _OTHER_NAMES = {
     "blocksize_range": "bsrange",
 }
 
-_SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2")
-"""Engines that wait for each request, whatever `iodepth` says; psync is fio's own choice."""
-
 _DIRECTIONS = 3
 """Reads, writes and trims."""
 
-_HARMLESS = {
+HARMLESS = {
     *("name", "direct", "filename", "directory", "group_reporting", "thread", "invalidate", "stonewall"),
+    "wait_for_previous",
     *("description", "buffered", "refill_buffers", "write_lat_log", "write_bw_log", "write_iops_log", "log_avg_msec"),
     *("norandommap", "randrepeat", "randseed", "allow_mounted_write", "create_serialize", "end_fsync"),
 }
@@ -212,7 +230,7 @@ class _Reading:
 
     def __init__(self, path: str, keys: dict[str, str | None]) -> None:
         self._path = path
-        self._keys = {_OTHER_NAMES.get(key, key): value for key, value in keys.items()}
+        self._keys = {OTHER_NAMES.get(key, key): value for key, value in keys.items()}
 
     def job(self) -> Job:
         """The tables that say the same."""
@@ -244,7 +262,7 @@ class _Reading:
             generator["arrivals"], host = _at(rate), {"loop": "open"}
         waits = not {"stonewall", "wait_for_previous"}.isdisjoint(self._keys)
         file = self._keys.get("filename")
-        left = [key if value is None else f"{key}={value}" for key, value in self._keys.items() if key not in _HARMLESS]
+        left = [key if value is None else f"{key}={value}" for key, value in self._keys.items() if key not in HARMLESS]
         if left:
             warnings.warn(f"{self._path}: not read: {', '.join(left)}.", RuntimeWarning, stacklevel=2)
         return Job(generator, host, run, rate, file, waits=waits)
