@@ -722,6 +722,16 @@ def test_a_life_under_a_run_that_falls_behind_is_given_no_time(document: Documen
     assert units.typed(cells["dftl"][place]).endswith(" years")
 
 
+@pytest.mark.parametrize(("source", "years", "times"), [("given", 1.0, 1), ("given", 1000.0, 0), ("workload", 1.0, 0)])
+def test_a_life_short_of_the_warranty_names_the_command_for_spare(
+    document: Document, source: str, years: float, times: int
+) -> None:
+    daily = 5.26e12 / (365 * years)
+    document["write_rate"] = {"bytes_per_day": daily, "source": source}
+    told = " ".join(life.lives(fk.Results(document)))
+    assert told.count("`ftlkit curve spare` tells from which spare on a drive lasts 5 years.") == times
+
+
 def test_a_life_without_a_clock_says_that_its_rate_was_not_tried(document: Document) -> None:
     unknown = "Without a clock it was not measured whether page, dftl, fast and block can write at that rate, or at the"
     assert unknown not in of(document)

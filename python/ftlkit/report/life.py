@@ -96,7 +96,7 @@ def lives(results: Outcome) -> list[str]:
     reasons = {run["label"]: reason for run, endurance in known if (reason := endurance["refusal"])}
     told = [*even(results), *sentences] if reasons else sentences
     if told:
-        told[0] += _scaled(results)
+        told[0] += _scaled(results) + _over_spare(results)
         told += _too_slow(results)
     return [*told, *_refused(reasons, more(results))]
 
@@ -133,6 +133,21 @@ def _scaled(results: Outcome) -> str:
         return ""
     drive, times = units.size(DRIVE_BYTES), units.digits(DRIVE_BYTES / device["logical_bytes"])
     return f" The device is scaled from a drive of {drive}, which takes {times} times these writes."
+
+
+def _over_spare(results: Outcome) -> str:
+    """The command that tells which spare is enough, where a life at a given rate falls short."""
+    known, years = results.document.get("write_rate"), warranty_years(results.document)
+    if known is None or known["source"] != "given":
+        return ""
+    a_year = known["bytes_per_day"] * DAYS_A_YEAR
+    for run in results.document["runs"]:
+        endurance = run.get("endurance")
+        life = endurance["spares_gone"] if endurance else None
+        written = life["written_bytes"] if life else _allowed(results, run)
+        if written is not None and written < years * a_year:
+            return f" `ftlkit curve spare` tells from which spare on a drive lasts {years:g} years."
+    return ""
 
 
 def rate(document: Document) -> str:
