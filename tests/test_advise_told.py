@@ -829,3 +829,25 @@ def test_of_lives_whose_forecasts_overlap_the_one_with_fewer_parts_is_advised(wh
     assert said(
         advice, f"{stack} won the search and has a forecast that overlaps with it on the held-out part: life 1.03 TB"
     )
+
+
+@pytest.mark.parametrize("goal", ["wa", "life"])
+def test_an_answer_by_copies_names_its_gc_and_what_else_was_tried(whole: Answer, goal: str) -> None:
+    query, rung = replace(whole.query, goal=goal), whole.result.last
+    assert said(whole, "GC of") == "", "response times do not ask for it"
+    (page,) = (run for run in whole.result.finalists.values() if run.stack == "page")
+    whole.result.finalists.clear()
+    whole.result.finalists["page"] = page
+    rung.tried.clear()
+    rung.tried["page"] = page
+    alone = said(answer_of(query, whole.result), "GC of")
+    used = "GC of the advised stack: gc=auto (whole), streams=separate, victim=greedy."
+    assert alone == f"{used} No other was tried with page; --ftl names some: page,page:victim=cost-benefit."
+    rung.tried["page:victim=cat"] = replace(page, stack="page:victim=cat")
+    rung.tried["dftl:victim=fifo"] = replace(page, stack="dftl:victim=fifo")
+    assert said(answer_of(query, whole.result), "GC of") == f"{used} With page these were tried, too: victim=cat."
+    for row in page.rows:
+        document = json.loads(row["document"])
+        document["study"]["device"] |= {"multi_plane": True, "planes_per_die": 4}
+        row["document"] = json.dumps(document)
+    assert "gc=auto (paced)" in said(answer_of(query, whole.result), "GC of")

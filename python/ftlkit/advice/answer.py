@@ -39,6 +39,7 @@ from ftlkit.advice.query import FINALISTS, FRONTS, GOALS, REFERENCE, Query
 from ftlkit.advice.search_result import SearchResult
 from ftlkit.advice.space import holders, is_ram
 from ftlkit.api import catalogue
+from ftlkit.report.cautions import programmed_at_once
 from ftlkit.report.facts import blocks_bytes, intro
 from ftlkit.report.verdict import flushes_weigh, mounts
 from ftlkit.results.columns import COLUMNS
@@ -49,6 +50,8 @@ from ftlkit.sweeps.goals import TIMELESS
 
 _NAMED = 2
 """Most ties to name."""
+_COLLECTING = ("victim", "gc", "streams")
+"""Parameters that say how garbage is collected."""
 _MUCH = 0.05
 """From this share of the limit of RAM on, the state of blocks is told beside it."""
 
@@ -237,6 +240,7 @@ def answer(query: Query, result: SearchResult) -> Answer | None:
         *_of_the_run(last),
         *(lives if query.goal not in TIMELESS else []),
         *_settings(last.stack),
+        *(_collecting(result, last) if query.goal in TIMELESS else []),
         *unit_answer.sentences(query, result, best),
         *([f"What over-provisioning buys: `{over_spare(query, last.stack)}`."] if query.goal in TIMELESS else []),
     ]
@@ -549,6 +553,26 @@ def _better(metric: str, best: Measured, better: Sequence[Measured], searched: M
             f"{phrasing.against(metric, other, best, best.stack)}{_bought_there(metric, other, best, searched)}{more}."
         )
     ]
+
+
+def _collecting(result: SearchResult, best: Measured) -> list[str]:
+    """How the advised stack collects garbage, and how else its mapping was tried."""
+    document, name = json.loads(best.rows[0]["document"]), mapping(best.stack)
+    used = {key: value for key, value in document["runs"][0]["parameters"].items() if key in _COLLECTING}
+    if not used:
+        return []
+    known = [parameter for part in catalogue.parts() if part["name"] == name for parameter in part["parameters"]]
+    usual = used | {parameter["name"]: parameter["default"] for parameter in known}
+    tried = set()
+    for stack in (stack for stack in result.tried if mapping(stack) == name):
+        written = dict(setting.split("=", 1) for setting in stack.partition("+")[0].split(":")[1:])
+        tried |= {(key, written.get(key, usual[key])) for key in used}
+    others = ", ".join("=".join(pair) for pair in sorted(tried - used.items()))
+    if used.get("gc") == "auto":
+        used["gc"] = f"auto ({'paced' if programmed_at_once(Outcome(document)) > 1 else 'whole'})"
+    told = f"GC of the advised stack: {', '.join('='.join(pair) for pair in sorted(used.items()))}."
+    ask = f"No other was tried with {name}; --ftl names some: {name},{name}:victim=cost-benefit"
+    return [f"{told} {f'With {name} these were tried, too: {others}' if others else ask}."]
 
 
 def _settings(stack: str) -> list[str]:

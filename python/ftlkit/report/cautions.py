@@ -232,18 +232,24 @@ def _beyond_compared(results: Outcome) -> Mapping[str, Any] | None:
     return {"preset": device["preset"], "each": listed(each), "most": most, **compared}
 
 
+def programmed_at_once(results: Outcome) -> float:
+    """Mapping units that a die programs together."""
+    device, asked = device_of(results.document), results.document["study"].get("device", {})
+    bits = CELLS.get(asked.get("cell", ""), 1) if asked.get("programming") == "one_shot" else 1
+    planes = asked.get("planes_per_die", 1) if asked.get("multi_plane") else 1
+    return float(max(1.0, bits * planes * asked.get("page_size", 0) / device["geometry"]["page_size_bytes"]))
+
+
 def suspension_share(results: Outcome, run: Run) -> float:
     """Share of the dies' busy time that programs take beyond their latency: stops for reads."""
     device, asked = device_of(results.document), results.document["study"].get("device", {})
     busy, simulated_ns = run["utilisation"].get("dies"), run["simulated_ns"]
     if asked.get("suspend") not in ("program", "both") or not busy or not simulated_ns:
         return 0.0
-    bits = CELLS.get(asked.get("cell", ""), 1) if asked.get("programming") == "one_shot" else 1
-    planes = asked.get("planes_per_die", 1) if asked.get("multi_plane") else 1
-    at_once = max(1.0, bits * planes * asked.get("page_size", 0) / device["geometry"]["page_size_bytes"])
     programs = [operation for operation in run["operations"] if operation["op"] == "program"]
     taken = sum(operation["time_ns"] or 0 for operation in programs)
-    needed = sum(operation["count"] for operation in programs) * device["latencies"]["program_ns"] / at_once
+    times = sum(operation["count"] for operation in programs) / programmed_at_once(results)
+    needed = times * device["latencies"]["program_ns"]
     dies = device["geometry"]["channels"] * device["geometry"]["dies_per_channel"]
     return float(max(0.0, taken - needed) / (dies * busy * simulated_ns))
 
