@@ -226,8 +226,9 @@ def slice_line(document: Document) -> str | None:
 
 def own_writes_line(document: Document) -> str | None:
     """The factor on WA for what a preset's drive writes for itself."""
-    factor = OWN_WRITES.get(device_of(document)["preset"])
-    told = f"WA leaves out the drive's own writes: multiply WA by {factor}, and divide lives by it"
+    name = device_of(document)["preset"]
+    factor = OWN_WRITES.get(name)
+    told = f"WA of {name} leaves out the drive's own writes: multiply WA by {factor}, and divide lives by it"
     return told if factor else None
 
 
