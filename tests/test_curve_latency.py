@@ -1,5 +1,6 @@
 """Curves over offered load and queue depth: what is tried, what is said of it, and the commands."""
 
+import io
 import json
 import math
 import random
@@ -17,6 +18,7 @@ import ftlkit as fk
 from conftest import Call
 from ftlkit._util import Json, units
 from ftlkit.cli.adaptive_table import AdaptiveTable, Row
+from ftlkit.cli.curve import show_drawing
 from ftlkit.curves import drawings, knees, service
 from ftlkit.curves.service import METRICS, Point
 from ftlkit.results.noise import Estimate
@@ -113,10 +115,11 @@ def test_undecided_and_overloaded_loads_show_no_capacity() -> None:
     drawn = drawings.latency(
         "load", {"workload": {"preset": "fin1"}}, points, None, facts=[], verdict=verdict, cautions=[]
     )
-    assert [row[2] for row in drawn.cells] == ["100", "200", "undecided", "falls behind"]
+    assert [units.typed(row[2]) for row in drawn.cells] == ["1.00 µs", "1.00 µs", "undecided", "falls behind"]
     assert not any("".join(row[3:]) for row in drawn.cells[2:])
     assert {row["x"] for row in drawn.charts[0].rows} == {100, 200}
-    assert "a longer run (--requests, or --repeat) may fall behind" in drawn.notes[-1]
+    assert drawn.notes[-1].endswith("if its queue grows: there a longer run (--requests, or --repeat) decides.")
+    assert "which longer runs seldom change" in drawn.notes[-1]
 
 
 def rises(loads: Iterable[float], of: Callable[[float], float]) -> list[tuple[float, float]]:
@@ -209,7 +212,10 @@ def test_rises_of_a_drive_are_told_as_its_table_shows_them() -> None:
         del at.estimates["write_p99_9_ns"]
     (said,) = map(units.typed, knees.over_load(points))
     reads, writes, tail = (f"the {name} (6.00 µs to 6.00 µs)" for name in list(knees.PERCENTILES.values())[:3])
-    assert said.endswith(f" Without a rise: {reads}, {writes} and {tail}.")
+    assert (
+        f" Without a rise: {reads}, {writes} and {tail}. At 100 k, 51.3 % of its most: mean 6.00 µs, read p50" in said
+    )
+    assert said.endswith(" write p99 6.00 µs, WA 6,000.")
 
 
 @pytest.mark.parametrize("device", ["", " on 7450-max-like", " on qlc-16k-like"])
@@ -219,6 +225,32 @@ def test_the_tail_of_reads_is_in_a_table_of_80_columns(device: str) -> None:
     rows = [Row("", name, cells) for name, *cells in drawn.cells]
     _, left_out = AdaptiveTable(("", "FTL"), drawn.headings[1:], rows).lines(Console(width=80), 2)
     assert not {"read p99", "read p99.9"} & {*left_out}
+
+
+def test_a_table_of_several_drives_has_percentiles_and_wa_in_80_columns() -> None:
+    points = [point(f"page on {device}", load, 123e3) for device in ("7450-max-like", "p5520") for load in (1e4, 2e4)]
+    for at in points:
+        at.estimates["write_amplification"] = Estimate(3.19, None, 1)
+    out = io.StringIO()
+    told: dict[str, Any] = {"facts": [], "cautions": [], "verdict": knees.over_load(points)}
+    drawn = drawings.latency("load", {"workload": {}}, points, None, **told)
+    show_drawing(drawn, None, Console(width=80, file=out))
+    _, kinds, heads, first, *lines = units.typed(out.getvalue()).splitlines()
+    assert heads.split()[:8] == ["device", "offered", "mean", "p50", "p99", "p99.9", "p99", "WA"]
+    assert kinds.split() == ["read", "read", "read", "write"]
+    assert first.split()[:3] == ["7450-max-like", "10.0", "k"]
+    assert first.split()[-2:] == ["3.19", "0.123"]
+    assert "At 10.0 k, 50.0 % of its most: mean 123 µs" in " ".join(" ".join(lines).split())
+
+
+def test_columns_of_a_kind_without_requests_are_left_out() -> None:
+    points = [point("page", load, 1e3) for load in (1e4, 2e4)]
+    for at in points:
+        for name in ("read_p50_ns", "read_p99_ns", "read_p99_9_ns"):
+            del at.estimates[name]
+    drawn = drawings.latency("load", {"workload": {}}, points, None, facts=[], verdict=[], cautions=[])
+    assert drawn.headings == ["FTL", "offered", "mean", "write p99", "WA", "MB/s"]
+    assert [len(row) for row in drawn.cells] == [6, 6]
 
 
 def test_the_lowest_default_load_has_the_responses_of_an_idle_device() -> None:

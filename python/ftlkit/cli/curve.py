@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,7 +68,7 @@ class _Files:
 
     def write(self, curve: Saved, drawing: Drawing, inputs: Sequence[str]) -> None:
         """Show the curve and write it."""
-        _show(drawing, self.report, screen(self.json, self.csv))
+        show_drawing(drawing, self.report, screen(self.json, self.csv))
         save(self.json, partial(curve.written, ".json"), inputs)
         save(self.csv, partial(curve.written, ".csv"), inputs)
 
@@ -143,7 +144,7 @@ def spare(
         for row in done.failed:
             say(f"left out, since it failed: {row['label']} with {row['varied'][0]['value']}: {row['error']}")
         told = spares.told(made, done)
-        _show(drawings.spare(spares.measured(done), made.document, workload, *told), report)
+        show_drawing(drawings.spare(spares.measured(done), made.document, workload, *told), report)
 
     with kept_when_stopped(store, show):
         done = runs.run(made, result_store, executor(workers=threads), lambda: watcher(ERR))
@@ -197,17 +198,19 @@ def _run(
     outputs.check([*plan.traces(), *stored(store)])
 
     def show(done: Sweep) -> None:
-        _show(latency.so_far(kind, plan, done).drawing(), None, screen(outputs.json, outputs.csv))
+        show_drawing(latency.so_far(kind, plan, done).drawing(), None, screen(outputs.json, outputs.csv))
 
     with kept_when_stopped(store, show):
         curve = over(Store(store, create=True, lazily=True), threads, lambda: watcher(ERR))
     outputs.write(curve, curve.drawing(), plan.traces())
 
 
-def _show(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
+def show_drawing(drawing: Drawing, report: Path | None, console: Console = OUT) -> None:
+    """Print a curve's table and what it says, and write its page."""
     console.print(drawing.title)
     rows = [Row("", name, cells) for name, *cells in drawing.cells]
-    fitting, _ = AdaptiveTable(("", drawing.headings[0]), drawing.headings[1:], rows).lines(console, len(rows))
+    headings = [re.sub("^(read|write) ", r"\1\n", heading) for heading in drawing.headings]
+    fitting, _ = AdaptiveTable(("", headings[0]), headings[1:], rows).lines(console, len(rows))
     console.print(fitting)
     (first, cautions, others), left = brief([drawing.verdict[:1], drawing.cautions, drawing.verdict[1:]])
     for sentence in (*first, *others):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ftlkit._util import Json, units
 from ftlkit.curves import spare as spares
 from ftlkit.curves.page import Chart, Drawing
-from ftlkit.curves.service import LOAD, NEAR, PROBE_DEPTH, Capacity, Point, kept_up, layers, of_layer
+from ftlkit.curves.service import LOAD, NEAR, PROBE_DEPTH, TOLD, Capacity, Point, kept_up, layers, of_layer
 from ftlkit.report.facts import sliced
 from ftlkit.report.rules import listed
 from ftlkit.results.columns import COLUMNS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ftlkit.curves.cache import Curve
 
 BEHIND = "falls behind"
-"""In place of requests served and response times past saturation."""
+"""In place of response times past saturation."""
 
 UNDECIDED = "undecided"
 """The same where a longer run may fall behind."""
@@ -206,31 +206,23 @@ def latency(
     name = _name(study)
     over = "offered load" if is_load else "queue depth"
     shown = [point for ftl in layers(points) for point in _drawn(of_layer(points, ftl), is_load=is_load)]
+    known = [column for column in TOLD if any(column in point.estimates for point in points)]
+    told = [column for column in known if column != "iops" or not is_load]
+    head, names = _shortened([point.ftl for point in points])
     metrics = ["response_mean_ns", "response_p99_ns"] if is_load else ["iops", "response_mean_ns", "response_p99_ns"]
     return Drawing(
         f"{'Response time' if is_load else 'Requests served'} over {over} on {name}",
         [*facts, *(_load_notes(study, points, capacity) if is_load else _DEPTH_NOTES)],
         "requests that arrive a second" if is_load else "outstanding requests",
         [Chart(COLUMNS[metric], _rows(shown, metric, is_load=is_load)) for metric in metrics],
-        ["FTL", "offered" if is_load else "depth", "served", *_TIMES.values(), "MB/s"],
-        [_cells(point, is_load=is_load) for point in points],
+        [head, "offered" if is_load else "depth", *(TOLD[name] for name in told)],
+        [[of, *_cells(point, told, is_load=is_load)] for of, point in zip(names, points, strict=True)],
         study,
         verdict,
         cautions,
         units.axis("") if is_load else "",
     )
 
-
-_TIMES = {
-    "response_mean_ns": "mean",
-    "read_p99_ns": "read p99",
-    "read_p99_9_ns": "read p99.9",
-    "write_p99_ns": "write p99",
-    "read_p50_ns": "read p50",
-}
-"""Headings of times in the table: a narrow terminal leaves out the last ones."""
-
-_SERVED = ("iops", "throughput_bytes_per_s")
 
 _DEPTH_NOTES = (
     "A closed loop: a request is issued when one completes, so the number outstanding is constant.",
@@ -256,8 +248,8 @@ def _load_notes(study: Json, points: list[Point], capacity: Capacity | None) -> 
     notes = list(_LOAD_NOTES)
     if any(point.is_undecided for point in points):
         notes.append(
-            f"A load is {UNDECIDED} if its queue grows, or above {units.share(NEAR)} of the busiest die's rate: "
-            "a longer run (--requests, or --repeat) may fall behind."
+            f"A load is {UNDECIDED} above {units.share(NEAR)} of the busiest die's rate, which longer runs seldom "
+            "change, or if its queue grows: there a longer run (--requests, or --repeat) decides."
         )
     if capacity is not None:
         served = ", ".join(f"{ftl} {units.rate(rate)}" for ftl, rate in capacity.served.items())
@@ -290,12 +282,18 @@ def _rows(points: list[Point], metric: str, *, is_load: bool) -> list[Json]:
     ]
 
 
-def _cells(point: Point, *, is_load: bool) -> list[str]:
-    times = [text(COLUMNS[name], point.estimates.get(name)) for name in _TIMES]
-    served, bytes_served = (COLUMNS[name].text(point.estimates[name].mean) for name in _SERVED)
+def _shortened(names: list[str]) -> tuple[str, list[str]]:
+    """Names of layers with their heading; of one layer on several devices the devices alone."""
+    parts = [name.rpartition(" on ") for name in names]
+    is_one = len({layer for layer, *_ in parts}) == 1 and all(on for _, on, _ in parts)
+    return ("device", [device for *_, device in parts]) if is_one else ("FTL", names)
+
+
+def _cells(point: Point, told: Sequence[str], *, is_load: bool) -> list[str]:
+    over = units.rate(point.over) if is_load else point.varied
     if not point.is_sustained:
-        served, times, bytes_served = BEHIND if point.is_overloaded else UNDECIDED, [""] * len(times), ""
-    return [point.ftl, units.rate(point.over) if is_load else point.varied, served, *times, bytes_served]
+        return [over, BEHIND if point.is_overloaded else UNDECIDED, *[""] * (len(told) - 1)]
+    return [over, *(text(COLUMNS[name], point.estimates.get(name)) for name in told)]
 
 
 def _name(resolved: Json) -> str:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from ftlkit._util import units
-from ftlkit.curves.service import KINDS, TAILS, Point, kept_up, layers, of_layer
+from ftlkit.curves.service import KINDS, SERVED, TAILS, TOLD, Point, kept_up, layers, of_layer
 from ftlkit.report.rules import listed
 from ftlkit.report.verdict import CLOSE
+from ftlkit.results.columns import COLUMNS
+from ftlkit.sweeps.summary import text
 
 STEEP = 1.5
 """A rise is growth by this factor while load grows by no more: steeper than in proportion.
@@ -79,11 +81,21 @@ def _keeps_up(name: str, points: Sequence[Point], kept: Sequence[Point]) -> str:
         limit = f"; {_rate(beyond[0])} is undecided{falls and f', and it {falls}'}"
     else:
         limit = f" and {falls}" if falls else ", the highest load that it was tried with"
-    text = f"{name} keeps up with {_rate(last)} requests per second{limit}"
+    rates = f"{name} keeps up with {_rate(last)} requests per second{limit}"
     if len(kept) == 1:
-        return f"{text}. There it answers in {_mean(last)} on average."
+        return f"{rates}. There it answers in {_mean(last)} on average."
     means = f"{_mean(first)} to {_mean(last)}"
-    return f"{text}. From {_rate(first)} to there its mean response goes from {means}.{_told(kept)}"
+    return f"{rates}. From {_rate(first)} to there its mean response goes from {means}.{_told(kept)}{_half(kept)}"
+
+
+def _half(kept: Sequence[Point]) -> str:
+    """The figures at about half of the highest load that a layer keeps up with."""
+    point, share = min(((point, point.over / kept[-1].over) for point in kept), key=lambda each: abs(each[1] - 0.5))
+    if abs(share - 0.5) > ABOUT_HALF:
+        return ""
+    figures = [(name, column, point.estimates.get(column)) for column, name in TOLD.items() if column not in SERVED]
+    told = [f"{name} {text(COLUMNS[column], estimate)}" for name, column, estimate in figures if estimate is not None]
+    return f" At {_rate(point)}, {units.share(share)} of its most: {', '.join(told)}."
 
 
 def _told(kept: Sequence[Point]) -> str:

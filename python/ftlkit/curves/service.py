@@ -34,11 +34,30 @@ KINDS = {"read_p99_ns": "reads", "write_p99_ns": "writes"}
 TAILS = {name.replace("p99", "p99_9"): kind for name, kind in KINDS.items()}
 """The same by the column of their 99.9th percentile."""
 
+SERVED = ("iops", "throughput_bytes_per_s")
+"""Rates, which follow from an offered load."""
+
 METRICS = (
-    *("iops", "throughput_bytes_per_s", "response_mean_ns", "response_p99_ns"),
-    *(*KINDS, "read_p50_ns", *TAILS),
+    *SERVED,
+    *("response_mean_ns", "response_p99_ns"),
+    *(*KINDS, "read_p50_ns", *TAILS, "write_amplification"),
 )
 """What a point tells, as columns of results; those of a kind without requests are missing."""
+
+TOLD = {
+    "iops": "served",
+    "response_mean_ns": "mean",
+    "read_p50_ns": "read p50",
+    "read_p99_ns": "read p99",
+    "read_p99_9_ns": "read p99.9",
+    "write_p99_ns": "write p99",
+    "write_amplification": "WA",
+    "throughput_bytes_per_s": "MB/s",
+}
+"""Headings of the table, in which a load has no rate served: it is that offered.
+
+A narrow terminal leaves out the last ones.
+"""
 
 PROBE_DEPTH = 32
 """Outstanding requests of the closed loop that finds out what a layer can serve.
