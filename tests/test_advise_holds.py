@@ -183,6 +183,10 @@ def test_the_advised_row_is_the_best_of_its_table_and_a_lead_within_the_noise_is
         if chosen:
             within = is_within_noise(case.metric, result.finalists[chosen[1]], mine)
             assert within == (chosen[2] == "and ties"), text
+        if "A tie" in text:
+            tie, size = re.findall(r"noise of the seeds: (\S+) \((.*?) of RAM\)", text)[0]
+            assert units.typed(units.size(ram(result.finalists[tie]))) == size
+            assert "Between ties RAM decides, then fewer settings; more --seeds may part them." in text
         for number, half in re.findall(r"(\d+(?:\.\d+)?)(?: [µm]?s)? ± (\d+(?:\.\d+)?)", text):
             assert float(half) < float(number), text
         for word in seen:

@@ -294,7 +294,7 @@ def test_more_ram_has_to_win_by_more_than_the_noise_of_one_seed(
     assert told.advised.stack == (best if is_tie else other)
     tie = said(told, f"{other}{also} ties with it on the held-out part: mean response ")
     assert bool(tie) == is_tie
-    assert not is_tie or units.typed(tie).endswith(f" 2.91 % faster than {best}.")
+    assert not is_tie or units.typed(tie).endswith(f" 2.91 % faster than {best}; less RAM decides.")
 
 
 @pytest.mark.parametrize("factor", [1.0, 3.49])

@@ -378,7 +378,7 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
     for other in order:
         by_mapping.setdefault(mapping(other.stack), other)
     ties = [
-        other.stack
+        f"{other.stack} ({units.size(other.mean('ram_bytes'))} of RAM)"
         for name, other in by_mapping.items()
         if name != mine
         and other is not chosen
@@ -388,7 +388,8 @@ def _tied(metric: str, best: Measured, chosen: Measured, others: Mapping[str, Me
         and ratio(other.point([metric]).costs[metric], best.point([metric]).costs[metric]) <= MARGIN
     ]
     more = f" and {several(len(ties) - _NAMED, 'other mapping')}" if len(ties) > _NAMED else ""
-    return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}."] if ties else []
+    decides = "Between ties RAM decides, then fewer settings; more --seeds may part them"
+    return [f"A tie within the noise of the seeds: {', '.join(ties[:_NAMED])}{more}. {decides}."] if ties else []
 
 
 def _refuted(query: Query, chosen: Measured, best: Measured, *, is_refuted: bool, is_tied: bool) -> list[str]:
@@ -437,7 +438,8 @@ def _ties(metric: str, other: Measured, best: Measured, also: str = "") -> list[
     text = f"{phrasing.named(metric)} {phrasing.text(metric, other)} with {ram} of RAM{told and f', {told}'}"
     if metric == "life_bytes":
         return [f"{other.stack}{also} has a forecast that overlaps with it on the held-out part: {text}."]
-    return [f"{other.stack}{also} ties with it on the held-out part: {text}."]
+    less = "; less RAM decides" if (best.mean("ram_bytes") or 0.0) * NOTHING < (other.mean("ram_bytes") or 0.0) else ""
+    return [f"{other.stack}{also} ties with it on the held-out part: {text}{less}."]
 
 
 class _Beside:
