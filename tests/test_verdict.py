@@ -642,6 +642,11 @@ def test_even_wear_counts_good_blocks_and_names_filling_runs(document: Document)
         return f"{units.written(allowed)} under page ({units.years(allowed / 365e9)}, {dwpd} DWPD)"
 
     assert f"With even wear, host writes last until {units.typed(told(1.0))}, at" in of(document)
+    half = f"That is by the write amplification of the run's second half: {units.digits(amplification)} under page."
+    assert half not in of(document)
+    page["write_amplification"] = 2 * amplification
+    assert half in of(document)
+    page["write_amplification"] = amplification
     device["bad_blocks"] = blocks // 10
     assert f"last until {units.typed(told(1 - device['bad_blocks'] / blocks))}, at" in of(document)
     erases = page["erases"]["total"]

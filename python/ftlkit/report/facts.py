@@ -27,7 +27,8 @@ OWN_WRITES = {"7450-like": 1.035, "7450-max-like": 1.035}
 """Bytes that a preset's drive programs per byte that simulated flash does, as for parity.
 
 At a default slice and 42, 58, 75, 83 and 100 % in use, random writes had a WA 3 to 4 % below the
-drive's; with the factor it is within 1 %. Other presets were fitted to a WA that has it.
+drive's; with the factor it is within 1 %. The whole preset is 3 % above the drive with it at 100 %,
+1 % at 83 %. Other presets were fitted to a WA that has it.
 """
 
 ONE_BIT_ERASES = 50_000
@@ -249,8 +250,8 @@ def sliced(*parts_bytes: int) -> str:
     least, most = units.size(min(parts_bytes)), units.size(max(parts_bytes))
     part = f"a slice of {least}" if least == most else f"slices of {least} to {most}"
     return (
-        f"Simulated: {part} with the drive's dies and spare (docs/device.md, Slices, tells how near it comes); RAM and "
-        "life are those of the drive"
+        f"Simulated: {part} with the drive's dies and spare, where WA, waits for GC and hits of caches come out "
+        "low (docs/device.md, Slices); RAM and life are those of the drive"
     )
 
 

@@ -38,6 +38,9 @@ SCALED = "client-tlc"
 DRIVE_BYTES = 512e9
 """What a client-like shows to the host."""
 
+_SEEN = 0.01
+"""From this difference on a reader of a table's write amplification gets another life."""
+
 EVEN = "under even wear"
 """Behind the head of a column of lives that are no forecasts, since some have none."""
 
@@ -250,6 +253,10 @@ def even(results: Outcome) -> list[str]:
         told.append(f"{most}{units.written(allowed)} under {run['label']} ({writes})")
     at = f"{conditions(results.document)}; drive writes per day (DWPD) are over {years:g} years"
     even = f"With even wear, host writes last until {listed(told)}, at {at}."
+    halves = [(run, lasting(run) or 0.0) for run, _ in lives]
+    if any(abs(half / (run["write_amplification"] or half) - 1) > _SEEN for run, half in halves):
+        each = listed([f"{units.digits(half)} under {run['label']}" for run, half in halves])
+        even += f" That is by the write amplification of the run's second half: {each}."
     if filling:
         even += f" At most: erased blocks were left under {listed(filling)}, so write amplification will rise."
     return [even]
