@@ -251,7 +251,7 @@ def sliced(*parts_bytes: int) -> str:
     part = f"a slice of {least}" if least == most else f"slices of {least} to {most}"
     return (
         f"Simulated: {part} with the drive's dies and spare, where WA, waits for GC and hits of caches come out "
-        "low (docs/device.md, Slices); RAM and life are those of the drive"
+        "low (docs/device.md, Slices); RAM and life are of the drive, erases of the slice"
     )
 
 
