@@ -727,7 +727,9 @@ def test_a_life_under_a_run_that_falls_behind_is_given_no_time(document: Documen
     assert units.typed(cells["dftl"][place]).endswith(" years")
 
 
-@pytest.mark.parametrize(("source", "years", "times"), [("given", 1.0, 1), ("given", 1000.0, 0), ("workload", 1.0, 0)])
+@pytest.mark.parametrize(
+    ("source", "years", "times"), [("given", 4.5, 1), ("given", 1000.0, 0), ("given", 0.001, 0), ("workload", 4.5, 0)]
+)
 def test_a_life_short_of_the_warranty_names_the_command_for_spare(
     document: Document, source: str, years: float, times: int
 ) -> None:

@@ -32,6 +32,9 @@ DAYS_A_YEAR = 365
 MUCH_WORN = 0.01
 """From this share of its cycles on a preparation is told to have worn the device."""
 
+MOST_FLASH = 2
+"""Flash over capacity at the most spare that is worth a try; without copies it lasts longest."""
+
 SCALED = "client-tlc"
 """The preset that follows the workload; it has flash and dies of client-like."""
 
@@ -143,12 +146,13 @@ def _over_spare(results: Outcome) -> str:
     known, years = results.document.get("write_rate"), warranty_years(results.document)
     if known is None or known["source"] != "given":
         return ""
-    a_year = known["bytes_per_day"] * DAYS_A_YEAR
+    device, needed = device_of(results.document), years * DAYS_A_YEAR * known["bytes_per_day"]
+    flash = max(device["physical_bytes"], MOST_FLASH * device["logical_bytes"])
     for run in results.document["runs"]:
         endurance = run.get("endurance")
         life = endurance["spares_gone"] if endurance else None
         written = life["written_bytes"] if life else _allowed(results, run)
-        if written is not None and written < years * a_year:
+        if endurance and written is not None and written < needed <= flash * endurance["limit"]:
             return f" `ftlkit curve spare` tells from which spare on a drive lasts {years:g} years."
     return ""
 
