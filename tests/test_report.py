@@ -394,3 +394,17 @@ def test_a_label_that_would_cover_another_point_is_left_out(document: Document) 
 def labels_of(drawn: Any) -> set[str]:  # noqa: ANN401 - altair's charts share no typed base
     """The texts beside a chart's points."""
     return {row["text"] for data in drawn.to_dict()["datasets"].values() for row in data if "text" in row}
+
+
+@pytest.mark.parametrize(
+    ("workload", "kinds"),
+    [
+        ("randwrite", ["writes"]),
+        ("randread", ["reads"]),
+        ("randrw", ["all", "reads", "writes"]),
+        ("log", ["writes", "flushes"]),
+    ],
+)
+def test_response_times_of_one_kind_are_told_once(workload: str, kinds: list[str]) -> None:
+    results = fk.compare(workload, "page", requests=200, capacity="64MiB", precondition="fill")
+    assert [row["kind"] for row in tables.responses(results)] == kinds

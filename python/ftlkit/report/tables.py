@@ -107,14 +107,19 @@ KINDS = {"all": "all", "read": "reads", "write": "writes", "flush": "flushes"}
 
 
 def responses(results: Outcome) -> list[Json]:
-    """Response times: one row per run and kind of requests; cells as `RESPONSES`."""
+    """Response times: one row per run and kind of requests; cells as `RESPONSES`.
+
+    Of a run that only reads or only writes, all would be the same again.
+    """
     rows = []
     for run in results.document["runs"]:
-        for kind, name in KINDS.items():
-            times: Json = dict(served(run, kind) or {})
-            if times.get("count"):
-                cells = [units.duration(times.get(key)) for key in RESPONSES]
-                rows.append({"label": run["label"], "kind": name, "cells": cells})
+        each: dict[str, Json] = {kind: dict(served(run, kind) or {}) for kind in KINDS}
+        known = {kind: times for kind, times in each.items() if times.get("count")}
+        if len({"read", "write"} & known.keys()) == 1:
+            known.pop("all", None)
+        for kind, times in known.items():
+            cells = [units.duration(times.get(key)) for key in RESPONSES]
+            rows.append({"label": run["label"], "kind": KINDS[kind], "cells": cells})
     return rows
 
 
