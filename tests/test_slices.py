@@ -5,6 +5,7 @@ import math
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ from ftlkit.advice.query import Query
 from ftlkit.api import catalogue
 from ftlkit.curves import hits
 from ftlkit.models.uniform import greedy
+from ftlkit.report.facts import blocks_bytes
+from ftlkit.results.outcome import device_of
 from ftlkit.results.store import Store
 from ftlkit.study import slices
 from ftlkit.sweeps import plan as plans
@@ -413,3 +416,14 @@ def test_the_rate_of_writes_is_given_or_that_of_the_workload() -> None:
     assert given["write_rate"] == {"bytes_per_day": 2e9, "source": "given"}
     with pytest.raises(fk.UserError, match=r"run\.daily_writes.*200GB"):
         few(daily_writes="1B")
+
+
+@pytest.mark.parametrize("device", ["7450-like", "client-like", "sata-tlc-1t"])
+def test_the_state_of_blocks_beside_a_slice_is_that_of_the_drive(device: str) -> None:
+    told = []
+    for part in ("auto", "all"):
+        options: Any = {"clock": False, "precondition": "none", "settings": [f"device.slice={part}"]}
+        results = fk.compare("randwrite", "page", device=device, requests=10, **options)
+        assert bool(device_of(results.document).get("slice_bytes")) == (part == "auto")
+        told.append(blocks_bytes(results.document))
+    assert told[0] == pytest.approx(told[1], rel=0.01)

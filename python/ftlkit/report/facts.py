@@ -234,9 +234,14 @@ def own_writes_line(document: Document) -> str | None:
 
 
 def blocks_bytes(document: Document) -> float:
-    """The state of the drive's blocks."""
-    geometry, physical = device_of(document)["geometry"], device_of(document)["physical_bytes"]
-    return BLOCK_BYTES * physical / (geometry["page_size_bytes"] * geometry["pages_per_block"])
+    """The state of the drive's blocks, of which a slice may have shorter ones."""
+    device, keys = device_of(document), document["study"].get("device", {})
+    block_bytes = device["geometry"]["page_size_bytes"] * device["geometry"]["pages_per_block"]
+    if device.get("slice_bytes"):
+        planes, dies = keys["planes_per_die"], keys["channels"]
+        together = {"plane": 1, "die": planes, "group": planes * dies}[keys["superblock"]]
+        block_bytes = keys["pages_per_block"] * keys["page_size"] * together
+    return BLOCK_BYTES * device["physical_bytes"] / block_bytes
 
 
 def blocks_line(document: Document) -> str:
