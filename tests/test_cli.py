@@ -336,7 +336,7 @@ def test_real_traces_have_their_known_figures(name: str) -> None:
     total = info["statistics"]["total"]
     assert (info["format"], total["requests"]) == (kind, requests)
     assert total["write_percent"] == pytest.approx(writes, abs=0.06)
-    assert total["mean_size_kb"] == pytest.approx(kilobytes, abs=0.06)
+    assert total["mean_size_kib"] == pytest.approx(kilobytes, abs=0.06)
 
 
 RUNNABLE = ["demo", "fdp", "idle", "mapping-cache", "own-trace", "phases", "player", "timeline", "wear"]

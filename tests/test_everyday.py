@@ -624,7 +624,7 @@ def test_a_range_of_request_sizes_is_of_multiples_of_the_least(bs: str) -> None:
     generator = built("randwrite", bs=bs)["workload"]["generator"]
     assert (generator["unit"], generator["sizes"]) == (200, {"uniform": {"min": 200, "max": 2048, "step": 200}})
     total = fk.trace_info("randwrite", bs=bs, requests=2000)["statistics"]["total"]
-    assert total["mean_size_kb"] == pytest.approx(1100 / 1024, rel=0.05)
+    assert total["mean_size_kib"] == pytest.approx(1100 / 1024, rel=0.05)
     assert "--bs 200 is 200 B" in units.typed(bare_sizes.told({}, {"bs": bs}) or "")
 
 
@@ -665,7 +665,7 @@ def test_sizes_of_a_fio_job_are_read(key: str, least: float, mean: float, tmp_pa
     generator = built(str(path))["workload"]["generator"]
     assert (generator["unit"], generator["requests"]) == (least * 1024, int(48 * 2**10 / mean))
     requests = fk.trace_info(str(path), requests=2000)["statistics"]["total"]
-    assert requests["mean_size_kb"] == pytest.approx(mean, rel=0.05)
+    assert requests["mean_size_kib"] == pytest.approx(mean, rel=0.05)
 
 
 @pytest.mark.parametrize(

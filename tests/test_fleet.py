@@ -399,6 +399,16 @@ def test_a_split_refused_at_once_leaves_its_folder_to_the_corrected_one(call: Ca
     call("trace", "split", "a.csv", "--time-backwards", "clamp", "--out", "out")
 
 
+def test_a_manifest_that_calls_kib_kb_is_read_alike(tmp_path: Path) -> None:
+    made = fk.trace_split(small_volumes(tmp_path / "a.csv", ["a", "b"]), tmp_path / "out")
+    fleet = volumes(tmp_path / "out")
+    assert [volume.traits["write size"] for volume in fleet] == [4096.0, 4096.0]
+    old = json.dumps(made).replace("_size_kib", "_size_kb")
+    assert old != json.dumps(made)
+    (tmp_path / "out" / MANIFEST).write_text(old)
+    assert volumes(tmp_path / "out") == fleet
+
+
 @pytest.mark.parametrize("folders", [0, 1])
 def test_a_lost_or_truncated_file_of_a_split_is_named(folders: int, tmp_path: Path) -> None:
     source = small_volumes(tmp_path / "a.csv", ["a", "b", "c"])

@@ -365,7 +365,7 @@ def _host_erases(info: Json, device: Json) -> float:
     Collecting and merging erase more.
     """
     total = info["statistics"]["total"]
-    written_bytes = total["writes"] * 1024 * (total["mean_write_size_kb"] or 0.0)
+    written_bytes = total["writes"] * 1024 * (total["mean_write_size_kib"] or 0.0)
     measured = SEARCHED[0] / SEARCHED[1] * (1 - 1 / WARM_UP)
     pages = math.prod(int(device[key]) for key in GEOMETRY)
     scale = device["capacity"] / device.get("slice", device["capacity"])

@@ -194,7 +194,7 @@ def _lines(profile: Json, gaps: Json | None) -> Iterator[tuple[str, str]]:
         "sequential",
         f"{_percent(profile['sequential_percent'])}; writes {_percent(profile['sequential_write_percent'])}",
     )
-    sizes = [_size(profile[key]) for key in ("mean_size_kb", "mean_read_size_kb", "mean_write_size_kb")]
+    sizes = [_size(profile[key]) for key in ("mean_size_kib", "mean_read_size_kib", "mean_write_size_kib")]
     yield "mean size", f"{sizes[0]} (reads {sizes[1]}, writes {sizes[2]})"
     if profile["sizes"]:
         classes = [_percent(profile["sizes"][f"{key}_percent"]) for key in ("small", "medium", "large")]
@@ -256,7 +256,7 @@ def _devices(devices: list[Json]) -> None:
             device["device"],
             units.count(device["requests"]),
             _percent(device["write_percent"]),
-            _size(device["mean_size_kb"]),
+            _size(device["mean_size_kib"]),
             _span(device),
         ]
         for device in devices[:DEVICES_SHOWN]

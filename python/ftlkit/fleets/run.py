@@ -97,7 +97,8 @@ def volumes(folder: Path) -> list[Volume]:
 
 
 def _traits(entry: Json) -> Json:
-    sequential, size = entry["sequential_percent"], entry["mean_write_size_kb"]
+    # Manifests of before December 2026 call it KB.
+    sequential, size = entry["sequential_percent"], entry.get("mean_write_size_kib", entry.get("mean_write_size_kb"))
     return {
         "sequential": None if sequential is None else sequential / 100,
         "write size": None if size is None else 1024 * size,

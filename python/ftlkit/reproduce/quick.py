@@ -117,7 +117,7 @@ class _Workloads:
     def pages(self, study: Json) -> float:
         """The pages of a study's requests; half a page more of each, as few begin at a page."""
         total = self._total(study["workload"])
-        return float(total["requests"]) * (0.5 + 1024 * float(total["mean_size_kb"] or 0) / _page_size(study))
+        return float(total["requests"]) * (0.5 + 1024 * float(total["mean_size_kib"] or 0) / _page_size(study))
 
     def device_pages(self, study: Json) -> float:
         """The pages of a study's device; 0 if it follows from a recording yet to be made."""

@@ -5,8 +5,8 @@
 //! - *Sequential*: the request starts exactly where the one before it on the same device ended,
 //!   whatever the two do. *Sequential write*: a write that starts exactly where the last **write**
 //!   of its device ended, reads in between not counting.
-//! - *KB* of a request is 1024 bytes; *GB* of a span is 10⁹ bytes.
-//! - *Size classes*: small ≤ 4 KB, medium < 16 KB, large the rest; of reads and writes.
+//! - *KiB* of a request is 1024 bytes; *GB* of a span is 10⁹ bytes.
+//! - *Size classes*: small ≤ 4 KiB, medium < 16 KiB, large the rest; of reads and writes.
 //! - *Footprint*: distinct 4 KiB pages touched by reads and writes. *Overwrite factor*: pages
 //!   touched by writes, each time counted, over distinct pages written; 1 means that nothing is
 //!   written twice.
@@ -183,9 +183,9 @@ mod tests {
         assert_eq!(all.write_percent, Some(50.0));
         assert_eq!(all.sequential_percent, Some(40.0)); // 2 of 5 with an address
         assert_eq!(all.sequential_write_percent, Some(100.0 * 2.0 / 3.0));
-        assert_eq!(all.mean_size_kb, Some((4.0 + 8.0 + 16.0 + 0.5) / 4.0));
-        assert_eq!(all.mean_read_size_kb, Some(16.0));
-        assert_eq!(all.mean_write_size_kb, Some(12.5 / 3.0));
+        assert_eq!(all.mean_size_kib, Some((4.0 + 8.0 + 16.0 + 0.5) / 4.0));
+        assert_eq!(all.mean_read_size_kib, Some(16.0));
+        assert_eq!(all.mean_write_size_kib, Some(12.5 / 3.0));
         let sizes = all.sizes.unwrap();
         assert_eq!((sizes.small_percent, sizes.medium_percent, sizes.large_percent), (50.0, 25.0, 25.0));
         close(all.duration_s, 0.005);

@@ -30,12 +30,12 @@ pub struct Profile {
     pub sequential_percent: Option<f64>,
     /// Writes that start exactly where the last write of their device ended, 0 to 100.
     pub sequential_write_percent: Option<f64>,
-    /// Mean size of reads and writes, 1024 bytes.
-    pub mean_size_kb: Option<f64>,
-    /// Mean size of reads, 1024 bytes.
-    pub mean_read_size_kb: Option<f64>,
-    /// Mean size of writes, 1024 bytes.
-    pub mean_write_size_kb: Option<f64>,
+    /// Mean size of reads and writes, KiB.
+    pub mean_size_kib: Option<f64>,
+    /// Mean size of reads, KiB.
+    pub mean_read_size_kib: Option<f64>,
+    /// Mean size of writes, KiB.
+    pub mean_write_size_kib: Option<f64>,
     /// Size classes of reads and writes.
     pub sizes: Option<SizeClasses>,
     /// Sizes of writes by class; none without writes.
@@ -61,11 +61,11 @@ pub struct Profile {
 /// Shares of requests by size; they add up to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SizeClasses {
-    /// Share of requests of at most 4 KB, in per cent.
+    /// Share of requests of at most 4 KiB, in per cent.
     pub small_percent: f64,
-    /// More than 4 KB and less than 16 KB.
+    /// More than 4 KiB and less than 16 KiB.
     pub medium_percent: f64,
-    /// 16 KB and more.
+    /// 16 KiB and more.
     pub large_percent: f64,
 }
 

@@ -40,7 +40,7 @@ impl Sizes {
         self.small + self.medium + self.large
     }
 
-    fn mean_kb(&self) -> Option<f64> {
+    fn mean_kib(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.bytes as f64 / self.count() as f64 / 1024.0)
     }
 
@@ -193,9 +193,9 @@ impl Tally {
             trim_percent: percent(self.trims, requests),
             sequential_percent: percent(self.sequential, addressed),
             sequential_write_percent: percent(self.sequential_writes, writes),
-            mean_size_kb: both.mean_kb(),
-            mean_read_size_kb: self.reads.mean_kb(),
-            mean_write_size_kb: self.writes.mean_kb(),
+            mean_size_kib: both.mean_kib(),
+            mean_read_size_kib: self.reads.mean_kib(),
+            mean_write_size_kib: self.writes.mean_kib(),
             sizes: both.classes(),
             write_sizes: self.writes.classes(),
             mean_gap_ms: (requests > 1).then(|| duration_ns as f64 / 1e6 / (requests - 1) as f64),

@@ -122,8 +122,8 @@ fn every_real_trace_has_the_figures_that_were_counted() {
         assert_eq!(statistics.devices.len(), known.devices, "{}", known.file);
         let values = [
             total.write_percent.unwrap(),
-            total.mean_size_kb.unwrap(),
-            total.mean_write_size_kb.unwrap(),
+            total.mean_size_kib.unwrap(),
+            total.mean_write_size_kib.unwrap(),
             total.duration_s,
             total.span_gb,
         ];

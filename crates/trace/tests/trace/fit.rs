@@ -129,8 +129,8 @@ fn a_look_alike_has_the_figures_of_what_it_was_fitted_to() {
         assert!((other / one - 1.0).abs() < ratio, "{what}: {one} and {other}");
     };
     near("writes", before.write_percent, after.write_percent, 0.03);
-    near("size of writes", before.mean_write_size_kb, after.mean_write_size_kb, 0.05);
-    near("size of reads", before.mean_read_size_kb, after.mean_read_size_kb, 0.01);
+    near("size of writes", before.mean_write_size_kib, after.mean_write_size_kib, 0.05);
+    near("size of reads", before.mean_read_size_kib, after.mean_read_size_kib, 0.01);
     near("gap", before.mean_gap_ms, after.mean_gap_ms, 0.15);
     let Arrivals::Bursty { burst, .. } = look_alike.spec.arrivals else { panic!("{:?}", look_alike.spec.arrivals) };
     assert!((6.0..16.0).contains(&burst), "bursts of {burst}");

@@ -116,7 +116,7 @@ fn the_statistics_show_the_same_figures() {
         let shown = Statistics::of(generate(&spec, 4).unwrap().map(Ok)).unwrap().total;
         let sizes = shown.sizes.expect("50 000 requests have sizes");
         for (what, shown, counted) in [
-            ("mean request", shown.mean_size_kb, figures.mean_request_kib()),
+            ("mean request", shown.mean_size_kib, figures.mean_request_kib()),
             ("writes", shown.write_percent, figures.percent(figures.writes)),
             ("sequential", shown.sequential_percent, figures.percent(figures.sequential)),
             ("mean gap", shown.mean_gap_ms, figures.mean_gap_ms()),
