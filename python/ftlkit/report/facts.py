@@ -234,7 +234,7 @@ def own_writes_line(document: Document) -> str | None:
 
 
 def blocks_bytes(document: Document) -> float:
-    """The state of the drive's blocks, of which a slice may have shorter ones."""
+    """The state of the drive's blocks; those of a slice may be shorter."""
     device, keys = device_of(document), document["study"].get("device", {})
     block_bytes = device["geometry"]["page_size_bytes"] * device["geometry"]["pages_per_block"]
     if device.get("slice_bytes"):

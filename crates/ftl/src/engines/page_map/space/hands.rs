@@ -239,7 +239,7 @@ impl PageSpace {
         self.early_for_spare(blocks, die)
     }
 
-    /// Pages of the host's that a die still takes before one stream alone could write no more there
+    /// Host pages that a die still takes before one stream alone could write no more there
     /// than its share of the spare pages: no victim is taken before that.
     pub fn early_for_spare(&self, blocks: &BlockManager, die: u32) -> u32 {
         let spares = blocks.spares();
