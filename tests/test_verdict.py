@@ -60,6 +60,10 @@ def test_mounts_are_told_where_they_were_tried(document: Document) -> None:
     assert "Mounting" not in of(document)
     by_label(document)["page"]["mount"] = {"reads": 65_536, "programs": 0, "erases": 40, "time_ns": 37_000_000}
     assert "Mounting after a power cut takes page 37.0 ms (65,536 page reads, 40 erases)." in of(document)
+    device = device_of(document)
+    device["slice_bytes"] = device["logical_bytes"] // 4
+    assert "Mounting the simulated slice, 1/4 of the drive, after a power cut takes page 37.0 ms" in of(document)
+    device["slice_bytes"] = None
     table = fk.Results(document).runs.select("label", "mount_reads", "mount_time_ns").rows()
     assert ("page", 65_536, 37_000_000) in table
     assert ("block", None, None) in table

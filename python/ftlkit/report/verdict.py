@@ -389,7 +389,9 @@ def mounts(results: Outcome, runs: list[Run]) -> list[str]:
             counts += f", {units.count(mount['erases'])} erases" if mount["erases"] else ""
             took = counts if mount["time_ns"] is None else f"{units.duration(mount['time_ns'])} ({counts})"
             times.append(f"{run['label']} {took}")
-    part = " the simulated slice, less than the drive," if device_of(results.document).get("slice_bytes") else ""
+    device, part = device_of(results.document), ""
+    if simulated := device.get("slice_bytes"):
+        part = f" the simulated slice, 1/{units.count(device['logical_bytes'] / simulated)} of the drive,"
     # In one piece: a terminal shows the first of such sentences.
     return [f"Mounting{part} after a power cut takes {', '.join(times)}.{cuts(results)}"] if times else []
 
