@@ -54,9 +54,26 @@ impl Planes {
         debug_assert_eq!(taken, Some(number), "an operation waits on its plane that was not listed there");
     }
 
-    /// Who comes first on each plane, of those that may begin.
-    pub(super) fn firsts(&self, alike: Alike, may_begin: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
-        let planes = self.waiting.get(&alike).into_iter().flatten();
-        planes.filter_map(move |waiting| waiting.iter().copied().find(|&number| may_begin(number)))
+    /// Who comes first on each plane but `own`, of those that may begin.
+    pub(super) fn firsts(&self, alike: Alike, own: u32, may_begin: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
+        let planes = self.waiting.get(&alike).into_iter().flatten().enumerate();
+        let others = planes.filter(move |&(plane, _)| plane != own as usize);
+        others.filter_map(move |(_, waiting)| waiting.iter().copied().find(|&number| may_begin(number)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else a long queue is searched in full at each operation, without end in an overloaded loop.
+    #[test]
+    fn nobody_is_searched_for_on_the_plane_that_is_taken() {
+        let (mut planes, alike) = (Planes::new(3), Alike::new(0, 1, 0, 0));
+        for number in 0..100 {
+            planes.push(alike, number % 2, number);
+        }
+        let asked = |number: u32| number % 2 == 1 || panic!("{number} waits on the plane that is taken");
+        assert_eq!(planes.firsts(alike, 0, asked).collect::<Vec<_>>(), [1]);
     }
 }

@@ -68,11 +68,11 @@ impl EventTiming {
         let may_begin = |number: u32| {
             let details = tasks.details(number);
             let waits = tasks.is_under_way(details.behind) && !tasks.details(details.behind.number).has_begun;
-            details.plane != own && !(waits && tasks.get(number).class() != READ)
+            !(waits && tasks.get(number).class() != READ)
         };
         let only_moves = |number: u32| tasks.get(number).task.only_moves();
         let is_like_first = |&number: &u32| only_moves(number) == only_moves(first);
-        let mut beside: Vec<u32> = planes.firsts(alike, may_begin).filter(is_like_first).collect();
+        let mut beside: Vec<u32> = planes.firsts(alike, own, may_begin).filter(is_like_first).collect();
         beside.sort_unstable_by_key(|&number| tasks.details(number).turn);
         for &number in &beside {
             self.take_out(index, number, standing);
