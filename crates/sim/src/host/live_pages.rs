@@ -18,6 +18,7 @@ use crate::result::PreconditionChosen;
 use crate::setup::device::Device;
 use crate::setup::values::{Addresses, InUse, Precondition};
 use crate::workload::survey::Survey;
+use crate::workload::write_sizes::WriteSize;
 
 /// Pages that a preparation writes per second of processor time with `page`, about: 64 GiB of
 /// `7450-like` take 5 s. With a part of the map in RAM it takes twice as long or more.
@@ -93,6 +94,24 @@ impl LivePages {
     /// The page of this index, counted from 0 in ascending order.
     pub(crate) fn page(&self, index: u32) -> Lpn {
         Lpn::new(if index < self.prefix { index } else { self.above[(index - self.prefix) as usize] })
+    }
+
+    /// The live pages that a write of this size overwrites if it overwrites the page of this index:
+    /// neighbours of that, at most as many as stand in the size.
+    pub(crate) fn write_around(&self, index: u32, size: WriteSize) -> Extent {
+        let write_of = |page: Lpn| (u64::from(page.get()) + u64::from(size.pages - size.phase)) / u64::from(size.pages);
+        let joins = |page: u32, next: u32| {
+            let (page, next) = (self.page(page), self.page(next));
+            page.get() + 1 == next.get() && write_of(page) == write_of(next)
+        };
+        let (mut first, mut last) = (index, index);
+        while first > 0 && joins(first - 1, first) {
+            first -= 1;
+        }
+        while last + 1 < self.count() && joins(last, last + 1) {
+            last += 1;
+        }
+        Extent { lpn: self.page(first), pages: last - first + 1 }
     }
 
     /// All of them in ascending order, in runs of at most this many neighbours.
@@ -215,6 +234,26 @@ fn share_of(percent: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn write_around_a_page_covers_live_neighbours_of_one_write() {
+        let live = LivePages::filled_up(&[20, 21, 22, 24, 40], 12);
+        // Pages 0 to 6 are live, too.
+        for (index, (pages, phase), expected) in [
+            (5, (1, 0), 5..6),
+            (5, (4, 0), 4..7),
+            (5, (4, 1), 5..7),
+            (4, (4, 1), 1..5),
+            (0, (4, 1), 0..1),
+            (8, (4, 0), 20..23),
+            (9, (3, 0), 21..23),
+            (10, (16, 0), 24..25),
+            (11, (1 << 31, 7), 40..41),
+        ] {
+            let Extent { lpn, pages: written } = live.write_around(index, WriteSize { pages, phase });
+            assert_eq!(lpn.get()..lpn.get() + written, expected, "around the page of index {index}");
+        }
+    }
 
     #[test]
     fn live_pages_are_the_touched_and_the_lowest_others() {

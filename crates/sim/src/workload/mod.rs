@@ -6,3 +6,4 @@ pub(crate) mod stream;
 pub(crate) mod survey;
 mod suspicions;
 mod touched;
+pub(crate) mod write_sizes;

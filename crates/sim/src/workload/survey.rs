@@ -16,6 +16,7 @@ use crate::result::{PreconditionChosen, WorkloadFacts};
 use crate::setup::values::{InUse, Precondition};
 use crate::workload::suspicions::Suspicions;
 use crate::workload::touched::Touched;
+use crate::workload::write_sizes::{WriteSize, WriteSizes};
 
 /// What a survey found.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Survey {
     pub(crate) longest_pages: u64,
     /// Pages per write, as a mean over pages written; 1 without any.
     pub(crate) pages_per_write: f64,
+    /// Sizes of writes, each as often as its share of them asks for.
+    pub(crate) write_sizes: Box<[WriteSize]>,
     /// Whether each request writes one whole page, and says nothing of it.
     pub(crate) writes_pages_alone: bool,
     /// The dense numbering, where asked for.
@@ -104,6 +107,7 @@ pub(crate) struct Surveyor {
     writes: u64,
     /// Pages of each write, squared, of all.
     squares: f64,
+    sizes: WriteSizes,
     partial_writes: u64,
     /// Requests with a hint.
     hinted: u64,
@@ -128,6 +132,7 @@ impl Surveyor {
             longest_pages: 0,
             writes: 0,
             squares: 0.0,
+            sizes: WriteSizes::default(),
             partial_writes: 0,
             hinted: 0,
             trims: 0,
@@ -169,6 +174,7 @@ impl Surveyor {
                 self.facts.bytes_written += u64::from(record.length);
                 self.writes += 1;
                 self.squares += (span.pages() as f64).powi(2);
+                self.sizes.add(span.first, span.pages());
                 self.partial_writes += u64::from(span.is_first_partial() || span.is_last_partial());
             }
             HostOp::Trim => {
@@ -213,6 +219,7 @@ impl Surveyor {
             highest: self.highest,
             longest_pages: self.longest_pages,
             pages_per_write: if pages_written > 0 { self.squares / pages_written as f64 } else { 1.0 },
+            write_sizes: self.sizes.finish(),
             writes_pages_alone: self.partial_writes + self.hinted == 0 && are_single,
             touched: self.touched.map(Arc::new),
             unwritten,
