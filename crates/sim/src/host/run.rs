@@ -290,7 +290,7 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
         let skip = self.experiment.asked.skip;
         let measured = number.checked_sub(skip);
         if measured == Some(0) {
-            *before = self.begin_measuring();
+            *before = self.begin_measuring(&before.wear);
             self.sampler = self.new_sampler(before);
         } else if let Some(measured) = measured
             && self.sampler.is_due(measured)
@@ -438,14 +438,14 @@ impl<'a, D: RunDevice, W: ReadChecker<D::Data>> Run<'a, D, W> {
     }
 
     /// What is not measured is over.
-    fn begin_measuring(&mut self) -> Before {
+    fn begin_measuring(&mut self, prepared: &Wear) -> Before {
         if let Some(held) = &mut self.held {
             held.restart();
         }
         if let Some(probe) = self.probe_mut() {
             probe.restart_classes();
         }
-        self.before()
+        Before { wear: prepared.restart(self.chip()), ..self.before() }
     }
 
     /// Reads everything back and checks the scheme's invariants.

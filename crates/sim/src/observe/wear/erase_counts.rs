@@ -16,6 +16,8 @@ pub(crate) struct Wear {
     begin: Vec<u32>,
     /// The same as [`counts`](Self::counts) has it.
     begin_worn: Vec<u32>,
+    /// What the preparation wore.
+    prepared: Vec<u32>,
     begin_pslc: u64,
     /// What an erase out of pSLC mode wears, where any other one wears 1.
     pslc_weight: f64,
@@ -31,22 +33,36 @@ pub(crate) struct Spread {
 }
 
 impl Wear {
-    /// Measurement begins now, on a device whose blocks survive this many erases, and out of pSLC
+    /// The device is prepared now, and measurement begins; its blocks survive this many erases, and out of pSLC
     /// mode this many.
     pub(crate) fn new(blocks: Vec<Pbn>, chip: &(impl Flash + ?Sized), [limit, pslc_limit]: [u32; 2]) -> Self {
         let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
         let pslc_weight = f64::from(limit) / f64::from(pslc_limit);
-        let wear = Self { blocks, begin, begin_worn: Vec::new(), begin_pslc: 0, pslc_weight };
-        Self { begin_worn: wear.counts(chip), begin_pslc: wear.pslc_erases(chip), ..wear }
+        let begin_worn = vec![0; blocks.len()];
+        let wear = Self { blocks, begin, begin_worn, prepared: Vec::new(), begin_pslc: 0, pslc_weight };
+        Self { prepared: wear.worn(chip).collect(), begin_pslc: wear.pslc_erases(chip), ..wear }
     }
 
-    /// Erases of each block over the device's life; those out of pSLC mode by what they wear.
+    /// Measurement begins now, on a device that was prepared before.
+    pub(crate) fn restart(&self, chip: &(impl Flash + ?Sized)) -> Self {
+        let (blocks, prepared, pslc_weight) = (self.blocks.clone(), self.prepared.clone(), self.pslc_weight);
+        let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
+        let (begin_worn, begin_pslc) = (self.counts(chip), self.pslc_erases(chip));
+        Self { blocks, begin, begin_worn, prepared, begin_pslc, pslc_weight }
+    }
+
+    /// Erases of each block since the device was prepared; those out of pSLC mode by what they wear.
     pub(crate) fn counts(&self, chip: &(impl Flash + ?Sized)) -> Vec<u32> {
-        let worn = |&pbn: &Pbn| match (chip.erase_count(pbn), chip.pslc_erase_count(pbn)) {
+        self.worn(chip).zip(&self.prepared).map(|(worn, &prepared)| worn - prepared).collect()
+    }
+
+    /// Erases of each block over the device's life.
+    fn worn<'a>(&'a self, chip: &'a (impl Flash + ?Sized)) -> impl Iterator<Item = u32> + 'a {
+        let worn = move |&pbn: &Pbn| match (chip.erase_count(pbn), chip.pslc_erase_count(pbn)) {
             (erases, 0) => erases,
             (erases, pslc) => erases - pslc + (f64::from(pslc) * self.pslc_weight).round() as u32,
         };
-        self.blocks.iter().map(worn).collect()
+        self.blocks.iter().map(worn)
     }
 
     fn pslc_erases(&self, chip: &(impl Flash + ?Sized)) -> u64 {

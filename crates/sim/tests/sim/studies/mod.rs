@@ -22,6 +22,7 @@ mod refusals;
 mod runs;
 mod scale;
 mod shared_ram;
+mod steady;
 mod streams;
 mod superblocks;
 mod traces;
