@@ -188,6 +188,21 @@ def test_a_verified_run_says_what_was_checked(call: Call) -> None:
     assert "Verified" not in call(*line).stdout
 
 
+def test_a_verified_run_tells_its_mount_and_the_ram_for_it(call: Call) -> None:
+    line = ("compare", "randwrite", "--requests", "2000", "--capacity", "128m", "--verify")
+    shown = call(*line, "--ftl", "page:checkpoint=summaries").stdout
+    *_, table = shown.partition("Mount after a power cut\n")
+    run = fk.compare("randwrite", "page:checkpoint=summaries", requests=2000, capacity="128m", verify=True).document
+    (measured,) = run["runs"]
+    mount = measured["mount"]
+    assert mount is not None
+    assert measured["footprint"]["structures"][1]["name"] == "block summaries"
+    kept = measured["footprint"]["structures"][1]["ram_bytes"]
+    for cell in (units.duration(mount["time_ns"]), units.count(mount["reads"]), units.size(kept)):
+        assert units.typed(cell) in units.typed(table.partition("Verified")[0])
+    assert "Mount after" not in call("compare", "randrw", *QUICK).stdout
+
+
 def test_an_option_of_other_commands_is_told_with_them(call: Call) -> None:
     told = call("compare", "zipf", "--goal", "life", exits=2).stderr
     assert "No such option: --goal here. Commands that have it: sweep, fleet, advise\n" in told

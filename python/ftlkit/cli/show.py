@@ -15,10 +15,12 @@ from ftlkit.report import life
 from ftlkit.report.facts import intro, verified
 from ftlkit.report.tables import (
     CLASS_COLUMNS,
+    MOUNT,
     RAM,
     RESPONSES,
     classes,
     columns,
+    mounts,
     ram,
     responses,
     stream_columns,
@@ -26,6 +28,7 @@ from ftlkit.report.tables import (
     wear,
     wear_columns,
 )
+from ftlkit.results.outcome import device_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,6 +72,9 @@ def _tables(results: Results) -> Iterator[tuple[str, AdaptiveTable]]:
         yield "Response times", _chosen(times, "kind", [*RESPONSES], _RESPONSES, RESPONSES)
     if parts := ram(results):
         yield "RAM: what it is made of", _by_run(parts, [*RAM])
+    if mounted := mounts(results):
+        of_slice = " of the slice" if device_of(results.document).get("slice_bytes") else ""
+        yield f"Mount{of_slice} after a power cut", _by_run(mounted, [*MOUNT])
     if kept_apart := streams(results):
         headings = stream_columns(results)
         names = {heading: heading for heading in headings}

@@ -180,6 +180,23 @@ def ram(results: Outcome) -> list[Json]:
     ]
 
 
+MOUNT = ("time", "page reads", "programs", "erases", "RAM for it in use")
+"""The last is that of block summaries, which are gathered for the next mount."""
+
+
+def mounts(results: Outcome) -> list[Json]:
+    """What mounting after a power cut took: one row per run in which that was measured."""
+    rows = []
+    for run in results.document["runs"]:
+        if (mount := run.get("mount")) is None:
+            continue
+        structures = run["footprint"]["structures"]
+        kept = sum(structure["ram_bytes"] for structure in structures if structure["name"] == "block summaries")
+        counts = [units.count(mount["reads"]), units.count(mount["programs"]), units.count(mount["erases"])]
+        rows.append({"label": run["label"], "cells": [units.duration(mount["time_ns"]), *counts, units.size(kept)]})
+    return rows
+
+
 def operation_columns(results: Outcome) -> list[str]:
     """Headings of the cells of `operations`."""
     return ["reads", "programs", "erases", *(["flash time"] if any(map(has_clock, results.document["runs"])) else [])]
