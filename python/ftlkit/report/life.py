@@ -70,6 +70,17 @@ class _Forecast:
     """Whether the run could not write at that rate; null where that was not measured."""
     rate: str
     """The rate of writes by which years are counted, behind a preposition."""
+    noise: tuple[float, float]
+    """Least and most of such a life by the rates of wear in parts of the run, over its figure."""
+
+    def is_longer(self, other: _Forecast) -> bool:
+        """Whether it is longer by more than the noise of both, if they wear on alike.
+
+        The ends of a range are two ways to wear on, so each end is compared with the same of the other.
+        """
+        mine, its = self.life, other.life
+        apart = mine["written_bytes"] * self.noise[0] > its["written_bytes"] * other.noise[1]
+        return apart and all(mine[end] >= its[end] for end in ("low_bytes", "high_bytes"))
 
 
 def lives(results: Outcome) -> list[str]:
@@ -77,7 +88,7 @@ def lives(results: Outcome) -> list[str]:
     known = [(run, endurance) for run in results.document["runs"] if (endurance := run.get("endurance"))]
     forecast = sorted(
         (
-            _Forecast(run["label"], life, _is_behind(results, run), rate(results.document))
+            _Forecast(run["label"], life, _is_behind(results, run), rate(results.document), _noise(run, life))
             for run, endurance in known
             if (life := endurance["spares_gone"])
         ),
@@ -108,9 +119,10 @@ def lives(results: Outcome) -> list[str]:
 
 
 def worn_before(results: Outcome) -> list[str]:
-    """The share of their cycles that blocks had used before, where forecasts are shorter by it.
+    """The share of their cycles that blocks had used before, where lives are shorter by it.
 
-    By the pages that were written then: results do not have the erases.
+    Requests that were skipped shorten each life, a preparation those that ended in the run. By the
+    pages that were written then: results do not have the erases.
     """
     pages = math.prod(device_of(results.document)["geometry"][key] for key in GEOMETRY)
     chosen = results.document.get("precondition_chosen")
@@ -118,18 +130,19 @@ def worn_before(results: Outcome) -> list[str]:
     told = []
     for run in results.document["runs"]:
         endurance, prepared = run.get("endurance"), run["precondition"]
-        if endurance is None or (life := endurance["spares_gone"]) is None or life["is_measured"]:
+        if endurance is None or (life := endurance["spares_gone"]) is None:
             continue
         written = prepared["pages_written"] if prepared else 0
         skipped = run.get("skipped_requests", 0) * run["host_pages_written"] / max(1, sum(run["requests"].values()))
         again = max(0, written - live) * prepared["page_write_amplification"] if prepared else 0.0
-        programmed = min(written, live) + again + skipped * (lasting(run) or 0.0)
-        share = (programmed / pages - 1) / endurance["limit"]
+        programmed = min(written, live) + again
+        worn = [max(0.0, each / pages - 1) for each in (programmed, programmed + skipped * (lasting(run) or 0.0))]
+        share = (worn[1] - (0.0 if life["is_measured"] else worn[0])) / endurance["limit"]
         if share >= MUCH_WORN:
             told.append(f"{units.share(share)} under {run['label']}")
     if not told:
         return []
-    return [f"Before the measurement blocks lost about {listed(told)} of their cycles, which forecasts leave out."]
+    return [f"Before the measurement blocks lost about {listed(told)} of their cycles, which lives leave out."]
 
 
 def _scaled(results: Outcome) -> str:
@@ -341,6 +354,29 @@ def _second_half(run: Run) -> tuple[float, float]:
     return sum(programmed for programmed, _ in known), sum(written for _, written in known)
 
 
+def _noise(run: Run, life: Lifetime) -> tuple[float, float]:
+    """Between which multiples of a life others of the same run lie, by its rates of wear.
+
+    These are the three of the forecast: of the last two quarters of the run, and of all of it.
+    """
+    if life["is_measured"]:
+        return 1.0, 1.0
+    points = [*zip(run["series"]["erases"], run["series"].get("host_written_bytes") or [], strict=False)]
+    parts = len(points) // 4
+    if not parts:
+        return life["low_bytes"] / life["written_bytes"], life["high_bytes"] / life["written_bytes"]
+    begin, end = (0, 0), points[-1]
+    half, last = points[-1 - 2 * parts], points[-1 - parts]
+    rates = [_per_byte(*ends) for ends in ((half, last), (last, end), (begin, end))]
+    lasting_rate = _per_byte(half, end)
+    return lasting_rate / max(rates), lasting_rate / min(rates) if min(rates) else math.inf
+
+
+def _per_byte(begin: tuple[float, float], end: tuple[float, float]) -> float:
+    """Erases per byte that the host wrote between two points of a run."""
+    return (end[0] - begin[0]) / max(1, end[1] - begin[1])
+
+
 def _erased_share(results: Outcome, run: Run) -> float:
     """Erased pages over programmed ones in the second half; 1 where that is not known."""
     programmed_bytes, _ = _second_half(run)
@@ -387,7 +423,7 @@ def _alone(one: _Forecast) -> str:
 def _ranking(forecast: list[_Forecast], *, is_all: bool) -> str:
     """The longest life, those whose ranges reach it, the shortest; `is_all`: of all runs shown."""
     best, worst = forecast[0], forecast[-1]
-    peers = [one.label for one in forecast[1:] if one.life["high_bytes"] >= best.life["low_bytes"]]
+    peers = [one.label for one in forecast[1:] if not best.is_longer(one)]
     among = "" if is_all else "Of those with a forecast, "
     if len(peers) == len(forecast) - 1:
         return (
@@ -395,8 +431,7 @@ def _ranking(forecast: list[_Forecast], *, is_all: bool) -> str:
             f"{_years(best)} under {best.label} to {_bytes(worst.life)} under {worst.label}."
         )
     also = f"; it may live as long under {', '.join(peers)}" if peers else ""
-    # Another whose range reaches down into this one may live no longer.
-    is_clear = all(one.life["low_bytes"] > worst.life["high_bytes"] for one in forecast[:-1])
+    is_clear = all(one.is_longer(worst) for one in forecast[:-1])
     least = "It lives shortest under" if is_clear else "The least, though not clearly, is that under"
     longest = f"{among}{'Under' if is_all else 'under'} {best.label} the device lives longest"
     return (
