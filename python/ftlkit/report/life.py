@@ -76,7 +76,8 @@ class _Forecast:
     def is_longer(self, other: _Forecast) -> bool:
         """Whether it is longer by more than the noise of both, if they wear on alike.
 
-        The ends of a range are two ways to wear on, so each end is compared with the same of the other.
+        The ends of a range are two ways to wear on, so each is compared with the same end of the
+        other.
         """
         mine, its = self.life, other.life
         apart = mine["written_bytes"] * self.noise[0] > its["written_bytes"] * other.noise[1]

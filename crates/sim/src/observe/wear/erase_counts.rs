@@ -33,8 +33,8 @@ pub(crate) struct Spread {
 }
 
 impl Wear {
-    /// The device is prepared now, and measurement begins; its blocks survive this many erases, and out of pSLC
-    /// mode this many.
+    /// The device is prepared now, and measurement begins; its blocks survive this many erases, and
+    /// out of pSLC mode this many.
     pub(crate) fn new(blocks: Vec<Pbn>, chip: &(impl Flash + ?Sized), [limit, pslc_limit]: [u32; 2]) -> Self {
         let begin = blocks.iter().map(|&pbn| chip.erase_count(pbn)).collect();
         let pslc_weight = f64::from(limit) / f64::from(pslc_limit);
@@ -51,7 +51,7 @@ impl Wear {
         Self { blocks, begin, begin_worn, prepared, begin_pslc, pslc_weight }
     }
 
-    /// Erases of each block since the device was prepared; those out of pSLC mode by what they wear.
+    /// Erases of each block since the device was prepared; those out of pSLC mode by their wear.
     pub(crate) fn counts(&self, chip: &(impl Flash + ?Sized)) -> Vec<u32> {
         self.worn(chip).zip(&self.prepared).map(|(worn, &prepared)| worn - prepared).collect()
     }

@@ -9,7 +9,8 @@
 //! erases to the others.
 //!
 //! It is a power of the mean and not of the measured bytes, because what differs now has grown
-//! since the device was new, whether that was measured or not.
+//! since the device was prepared, whether that was measured or not. The preparation itself takes
+//! no cycles: no drive has lost them.
 //!
 //! A range has two ends: power 1 with the fastest of three rates, those of the last two quarters
 //! and of the whole measured part, and power 0 with the slowest. How far off forecasts are was
@@ -33,7 +34,7 @@ const UNKNOWN_LOAD: f64 = 0.5;
 pub(super) struct Growth {
     /// Bytes that the host had written at its begin, half, three quarters and end.
     pub(super) bytes: [u64; 4],
-    /// Erases of each block by then, over the device's life.
+    /// Erases of each block by then, since the device was prepared.
     pub(super) counts: [Vec<u32>; 4],
 }
 

@@ -132,7 +132,7 @@ fn no_limit_is_too_far_away_to_be_forecast() {
     }
 }
 
-/// Preparation wears, too: what blocks had before counts towards their limit.
+/// Skipped requests wear, too: what blocks had before counts towards their limit.
 #[test]
 fn life_that_is_used_up_is_not_forecast_again() {
     let fresh = forecast(&growth(10, |_, bytes| (bytes / 125) as u32), 200, 1).first_block.expected;
