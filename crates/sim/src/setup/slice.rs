@@ -36,7 +36,7 @@ const MOST_WHOLE_BYTES: u64 = 1 << 34;
 const LEAST_UNITS: u64 = 1 << 18;
 /// Writes of each shortened block of such a slice, at least: as many as two word lines of a drive
 /// of today have units of 4 KiB, so that larger units and writes compare with these.
-pub(crate) const LEAST_WRITES_PER_BLOCK: f64 = 96.0;
+const LEAST_WRITES_PER_BLOCK: f64 = 96.0;
 /// Under uniform writes with greedy collection, write amplification with blocks of `n` writes is
 /// about this ÷ (n × spare) below that with long ones (Van Houdt 2013).
 const TIMES_LOW: f64 = 0.42;
