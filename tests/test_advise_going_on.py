@@ -160,6 +160,14 @@ def test_units_go_on_beside_the_last_run_until_they_have_settled(
     assert gone_on(45.0, units=(4096, 16_384, 65_536))[2].asked[0][2] == ["dftl", "page"]
 
 
+def test_an_advised_stack_without_time_on_the_held_out_part_goes_on() -> None:
+    query, result, made = gone_on(600.0, units=(4096, 16_384))
+    made.asked.clear()
+    del result.finalists["dftl"]
+    GoingOn(query, result, made, made, Clock(600.0, 1000.0), lambda _: None).run(run("dftl"))
+    assert made.asked[0][2][:2] == ["dftl", "page"]
+
+
 def test_units_that_have_all_settled_go_on_no_longer() -> None:
     query, result, made = gone_on(600.0, units=(4096, 16_384))
     before = len(made.asked)

@@ -78,6 +78,7 @@ class GoingOn:
     ) -> None:
         self._query, self._result, self._runner = query, result, runner
         self._executor, self._clock, self._tell = executor, clock, tell
+        self._advised: dict[str, Measured] = {}
 
     def run(self, advised: Measured) -> None:
         """Fill in the last run of a result, if the time is enough for the advised stack and `page`.
@@ -85,7 +86,7 @@ class GoingOn:
         With other units runs go on beside it, if there is time for them to settle: for all of them,
         or for the nearest ones of those that were asked for.
         """
-        query = self._query
+        query, self._advised = self._query, {advised.stack: advised}
         first = list(dict.fromkeys([advised.stack, *([REFERENCE] if REFERENCE in self._held_out() else [])]))
         policies = [part["name"] for part in catalogue.parts() if part["kind"] == "wear policy"]
         others = with_policies(advised.stack, policies) if query.levels_wear and query.ftl is None else []
@@ -176,8 +177,11 @@ class GoingOn:
         return runs
 
     def _known(self, runs: Mapping[int, Sequence[str]]) -> list[Measured]:
-        """The runs on the held-out part; of others that of the first stack there."""
-        held_out = self._held_out()
+        """The runs on the held-out part; of others that of the first stack there.
+
+        The advised stack may have had no time there.
+        """
+        held_out = {**self._advised, **self._held_out()}
         told = {trial.unit_bytes: trial.told for trial in self._result.units} | {_OWN: held_out}
         names = [(unit, stack) for unit, stacks in runs.items() for stack in stacks]
         return [told[unit].get(stack) or held_out[runs.get(_OWN, [*held_out])[0]] for unit, stack in names]
