@@ -3,23 +3,33 @@
 //!
 //! A line is `time, value, direction, block size, offset, priority`, in milliseconds of the
 //! completion, nanoseconds of latency (or another value, which the file's name tells), 0 to 2, and
-//! bytes. Older versions have no priority, and without `log_offset` there is no offset. Such lines
-//! of numbers look like those of other formats, so they are named before any is guessed.
+//! bytes. Older versions have no priority, and without `log_offset` there is no offset: the oldest
+//! lines end with the size. Such lines of numbers look like those of other formats, so they are
+//! named before any is guessed.
 //! Numbers that can be no log are called numbers, and nothing is said of their meanings.
 
 use crate::units::SECTOR;
 
-/// Fields of a line: up to the offset, or the priority in its place; a priority, and a time of
-/// issue.
-const FIELDS: std::ops::RangeInclusive<usize> = 5..=7;
+/// Fields of a line: up to the size; the offset, or the priority in its place; a priority, and a
+/// time of issue.
+const FIELDS: std::ops::RangeInclusive<usize> = 4..=7;
+
+/// Words of a log's name that tell its values.
+const WORDS: [&str; 5] = ["bw", "iops", "slat", "clat", "lat"];
 
 /// What a log is and how it is read, as sentences ending in a space; none if these are no lines of
 /// one.
 pub(crate) fn hint(name: &str, lines: &[&[u8]]) -> Option<String> {
     let rows: Option<Vec<Vec<&str>>> = lines.iter().map(|line| row(line)).collect();
     let rows = rows.filter(|rows| !rows.is_empty() && rows.is_sorted_by_key(|row| row[0].parse::<u64>().ok()))?;
+    // No format that is known has four numbers, but others' lines may.
+    let is_short = rows[0].len() == *FIELDS.start();
+    if is_short && !WORDS.iter().any(|word| has_word(name, word)) {
+        return Some(numbers_hint(lines));
+    }
     let (what, value) = value(name);
-    if rows.iter().all(|row| row[3] == "0" || (row.len() == 5 && row[4].starts_with("0x"))) {
+    let has_offset = |row: &[&str]| row[3] != "0" && !is_short && (row.len() > 5 || !row[4].starts_with("0x"));
+    if !rows.iter().any(|row| has_offset(row)) {
         return Some(format!(
             "It is a {what} log of fio without sizes or offsets, so it is no block trace: log them (log_offset=1 without log_avg_msec), or the \
              requests (write_iolog). "
@@ -67,19 +77,23 @@ fn row(line: &[u8]) -> Option<Vec<&str>> {
         && row[3].parse::<u64>().is_ok_and(|bytes| bytes.is_multiple_of(SECTOR))
         && row[4..].iter().all(is_number)
         // Means of a stretch have neither size nor offset.
-        && (row[3] != "0" || row[4] == "0" || is_hex(row[4]));
+        && (row[3] != "0" || row.get(4).is_none_or(|offset| *offset == "0" || is_hex(offset)));
     fits.then_some(row)
 }
 
 /// What the values of a log are, by the word of its name (`job_clat.1.log`), and their column.
 fn value(name: &str) -> (&'static str, &'static str) {
-    let has = |word: &str| name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|part| part == word);
-    match ["bw", "iops", "slat"].map(has) {
+    match ["bw", "iops", "slat"].map(|word| has_word(name, word)) {
         [true, ..] => ("bandwidth", "-"),
         [_, true, _] => ("IOPS", "-"),
         [.., true] => ("submission latency", "-"),
         _ => ("latency", "latency:ns"),
     }
+}
+
+/// Whether a word stands in a log's name.
+fn has_word(name: &str, word: &str) -> bool {
+    name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|part| part == word)
 }
 
 #[cfg(test)]
@@ -139,12 +153,25 @@ mod tests {
 
     #[test]
     fn logs_without_offsets_are_said_to_be_no_traces() {
-        for (behind, says) in
-            [("4096, 0x0000", "no block trace"), ("0, 0, 0", "no block trace"), ("4096, 0", "Every offset is 0")]
-        {
-            let text = format!("0, 220, 1, {behind}\n1, 220, 1, {behind}\n");
-            let error = open_bytes("j_lat.log", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
-            assert!(error.contains(says) && error.contains("log_offset=1"), "{error}");
+        for (behind, says) in [
+            ("4096, 0x0000", "no block trace"),
+            ("0, 0, 0", "no block trace"),
+            ("4096, 0", "Every offset is 0"),
+            ("4096", "no block trace"),
+            ("0", "no block trace"),
+        ] {
+            for name in ["j_lat.log", "j_bw.1.log", "j_clat.2.log"] {
+                let text = format!("0, 220, 1, {behind}\n1, 220, 1, {behind}\n");
+                let error = open_bytes(name, text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+                assert!(error.contains(says) && error.contains("log_offset=1"), "{error}");
+            }
         }
+    }
+
+    #[test]
+    fn four_numbers_are_no_format_and_no_log_unless_the_name_says() {
+        let text = "0, 220, 1, 4096\n1, 230, 1, 4096\n2, 240, 0, 8192\n";
+        let error = open_bytes("x.csv", text.as_bytes(), &OpenOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("Each line is 4 numbers") && !error.contains("log of fio"), "{error}");
     }
 }

@@ -2,12 +2,16 @@
 //!
 //! Seconds since the first request; the sector is one of 512 B, the size in bytes. The process name
 //! may hold blanks, so the fields behind it are counted from the end of the line; `-Q` puts the
-//! time in the queue before the latency. The time is that of the *completion*: a request arrives
-//! earlier by the latency, and by the time in the queue where that is known.
+//! time in the queue before the latency. The type is a word of the kernel such as `WS`. The time is
+//! that of the *completion*: a request arrives earlier by the latency, and by the time in the queue
+//! where that is known.
+
+use host::HostOp;
 
 use super::fields::{Blanks, Walk, sectors, time, whole};
 use super::filter::blanks;
-use super::layout::{Layout, Parsed, device, read_or_write};
+use super::layout::{Layout, Parsed, device};
+use super::rwbs::Rwbs;
 use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
@@ -22,6 +26,16 @@ pub(super) struct Biosnoop {
 /// Fields behind the process name; with `-Q` there is one more.
 const BEHIND: usize = 6;
 const NAMES: [&str; BEHIND] = ["the pid", "the disk", "the type", "the sector", "the bytes", "the latency"];
+
+/// Whether the field at the place of the sector with a time in the queue is one.
+fn has_queue(sector: &[u8]) -> bool {
+    whole(sector).is_ok()
+}
+
+/// The operation of a type, in any case.
+fn kind_of(kind: &[u8]) -> Result<Rwbs, Fault> {
+    Rwbs::of(&kind.to_ascii_uppercase()).map_err(|_| Fault::field(NAMES[2], kind, "R, W, or a word such as WS or FF"))
+}
 
 impl Biosnoop {
     pub(super) fn new(unit: TimeUnit) -> Self {
@@ -41,17 +55,11 @@ impl Layout for Biosnoop {
         if count < BEHIND {
             return Err(Fault::missing(NAMES[count]));
         }
-        let with_queue = count > BEHIND && read_or_write(NAMES[2], last[2]).is_ok();
+        let with_queue = count > BEHIND && has_queue(last[3]);
         let [_, disk, kind, sector, bytes, ..] = &last[usize::from(!with_queue)..] else {
             return Err(Fault::missing(NAMES[BEHIND - 1]));
         };
         let whole = |at: usize, field| whole(field).map_err(|expected| Fault::field(NAMES[at], field, expected));
-        let op = read_or_write(NAMES[2], kind)?;
-        let length = whole(4, bytes)?;
-        if length == 0 {
-            return Ok(Parsed::Other("empty request"));
-        }
-        let offset = sectors(NAMES[3], whole(3, sector)?)?;
         let waits = if with_queue { &last[BEHIND - 1..] } else { &last[BEHIND..] };
         let mut latency_ns = 0_u64;
         for field in waits {
@@ -59,8 +67,12 @@ impl Layout for Biosnoop {
             latency_ns = latency_ns.saturating_add(wait_ns);
         }
         self.has_queue |= with_queue;
-        let raw = Raw::new(time_ns, op, offset, length, device(devices, disk)?);
-        raw.arriving(latency_ns).map(Parsed::Request)
+        let raw = Raw::new(time_ns, HostOp::Read, 0, 0, device(devices, disk)?).arriving(latency_ns)?;
+        kind_of(kind)?.requests(raw.time_ns, raw.device, || match whole(4, bytes)? {
+            // A flush has no sector.
+            0 => Ok(None),
+            length => Ok(Some((sectors(NAMES[3], whole(3, sector)?)?, length))),
+        })
     }
 
     fn unmatched(&self) -> Vec<String> {
@@ -73,7 +85,7 @@ impl Layout for Biosnoop {
     fn fields<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let words = blanks(line);
         let behind = |queue: usize| words.len().checked_sub(BEHIND + queue).filter(|&at| at > 1);
-        let with_queue = behind(1).is_some_and(|at| read_or_write("", words[at + 2]).is_ok());
+        let with_queue = behind(1).is_some_and(|at| has_queue(words[at + 3]));
         let at = behind(usize::from(with_queue))?;
         let place = |word: &[u8]| word.as_ptr().addr() - line.as_ptr().addr();
         let process = line[place(words[1])..place(words[at])].trim_ascii_end();
@@ -114,10 +126,42 @@ mod tests {
         assert!(told.unmatched().concat().contains("QUE + LAT"));
     }
 
+    /// Newer versions write all flags of a request.
+    #[test]
+    fn words_of_the_kernel_are_data_and_flushes_with_and_without_a_queue() {
+        for queue in ["", "0.5 "] {
+            let line = |time: &str, kind: &str, place: &str, latency: &str| {
+                format!("{time} jbd2/sda3-8 7 sda {kind} {place} {queue}{latency}\n")
+            };
+            let text = [
+                line("1", "W", "8 512", "0"),
+                line("2", "WSM", "9 1024", "1"),
+                line("3", "FF", "18446744073709551615 0", "2"),
+                line("4", "RA", "10 512", "0"),
+                line("5", "FWFS", "11 512", "0"),
+                line("6", "WS", "0 0", "0"),
+            ];
+            let (found, _) = records(Biosnoop, &text.concat());
+            let at = |s: u64, latency_ms: u64| s * 1_000_000_000 - latency_ms * 1_000_000;
+            let flush = |time_ns| record(time_ns, HostOp::Flush, 0, 0);
+            let expected = [
+                record(0, HostOp::Write, 8 * 512, 512),
+                record(at(1, 1), HostOp::Write, 9 * 512, 1024),
+                flush(at(2, 2)),
+                record(at(3, 0), HostOp::Read, 10 * 512, 512),
+                flush(at(4, 0)),
+                record(at(4, 0), HostOp::Write, 11 * 512, 512),
+                flush(at(4, 0)),
+            ];
+            assert_eq!(found, expected, "{queue}");
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_named() {
         assert!(error(Biosnoop, "1 p 7 sda X 8 512 1").contains("the type is `X`"));
         assert!(error(Biosnoop, "1 p 7 sda W -8 512 1").contains("the sector is `-8`"));
+        assert!(error(Biosnoop, "1 p 7 sda WS 18446744073709551615 512 1").contains("the sector is"));
         assert!(error(Biosnoop, "1 p 7 sda W 8 512").contains("ends before the latency"));
     }
 }

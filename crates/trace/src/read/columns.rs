@@ -218,9 +218,9 @@ fn closing_quote(inner: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether no field of a line begins with a digit: then it names columns.
+/// Whether no field of a line begins with a digit or is `key=value`: then it names columns.
 fn names_columns(fields: &[&[u8]]) -> bool {
-    fields.iter().all(|field| !field.first().is_some_and(u8::is_ascii_digit))
+    fields.iter().all(|field| !field.first().is_some_and(u8::is_ascii_digit) && !field.contains(&b'='))
 }
 
 #[cfg(test)]
@@ -371,8 +371,10 @@ mod tests {
         let (records, _) = read("time:s, offset:B, size:B, op:17=read", text).unwrap();
         let ops: Vec<HostOp> = records.iter().map(|record| record.op).collect();
         assert_eq!(ops, [HostOp::Read, HostOp::Write, HostOp::Trim, HostOp::Flush, HostOp::Read]);
-        let error = read("time:s, offset:B, size:B, op", "0 0 512 1\n").unwrap_err();
-        assert!(error.contains("op:1=read"), "{error}");
+        for (word, advice) in [("1", "op:1=read"), ("WS", "op:rwbs")] {
+            let error = read("time:s, offset:B, size:B, op", &format!("0 0 512 {word}\n")).unwrap_err();
+            assert!(error.contains(advice), "{error}");
+        }
     }
 
     #[test]
@@ -412,6 +414,8 @@ mod tests {
             ("0 5 512\n", "ends before the operation"),
             ("0 5 x r\n", "the size is `x`"),
             ("0 5 512 r\ntime offset size op\n", "the time is `time`"),
+            ("time=0 offset=5 size=512 op=r\n", "the time is `time=0`"),
+            ("time=0, offset=5, size=512, op=r\n", "the time is `time=0`"),
         ] {
             let error = read("time:s, offset:B, size:B, op", text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

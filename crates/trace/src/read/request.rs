@@ -232,7 +232,15 @@ fn op(name: &str, words: &[(String, HostOp)], field: &[u8]) -> Result<(HostOp, O
     let others = [(&b"trim"[..], HostOp::Trim), (b"discard", HostOp::Trim), (b"flush", HostOp::Flush)];
     let op = match others.iter().find(|(word, _)| field.eq_ignore_ascii_case(word)) {
         Some((_, op)) => *op,
-        None if words.is_empty() => read_or_write(name, field)?,
+        None if words.is_empty() => read_or_write(name, field).map_err(|fault| {
+            // Every word of the kernel is one that `blk_fill_rwbs` can write.
+            let is_kernels = field.iter().all(|letter| b"RWDENFZASM".contains(letter)) && Rwbs::of(field).is_ok();
+            if is_kernels {
+                Fault::field(name, field, "R or W; op:rwbs in the columns takes the kernel's words")
+            } else {
+                fault
+            }
+        })?,
         None => read_or_write(name, field).map_err(|_| {
             let words: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
             Fault::field(name, field, &format!("{}, or R or W (Read or Write)", words.join(", ")))
