@@ -77,12 +77,13 @@ pub struct FaultyChip<S> {
     operation: u64,
     powered: bool,
     corrected: u64,
+    missed: u64,
 }
 
 impl<S: FaultableStore> FaultyChip<S> {
     /// Faults to come for a chip.
     pub fn new(chip: Chip<S>, plan: FaultPlan) -> Self {
-        Self { chip, plan, operation: 0, powered: true, corrected: 0 }
+        Self { chip, plan, operation: 0, powered: true, corrected: 0, missed: 0 }
     }
 
     /// Turns the power on again, with another plan whose operations count from 0.
@@ -111,6 +112,11 @@ impl<S: FaultableStore> FaultyChip<S> {
         self.corrected
     }
 
+    /// Faults so far whose operation was of another kind than theirs.
+    pub fn missed_faults(&self) -> u64 {
+        self.missed
+    }
+
     /// The chip, to look at.
     pub fn chip(&self) -> &Chip<S> {
         &self.chip
@@ -121,13 +127,16 @@ impl<S: FaultableStore> FaultyChip<S> {
         &mut self.chip
     }
 
-    /// The fault planned for this operation; fails when the power is off.
-    fn next(&mut self) -> Result<Option<Fault>, FlashError> {
+    /// The fault planned for this operation, which one of `kinds` fits; fails when the power is
+    /// off.
+    fn next(&mut self, kinds: &[Fault]) -> Result<Option<Fault>, FlashError> {
         if !self.powered {
             return Err(FlashError::Media(MediaEvent::PowerCut));
         }
         let fault = self.plan.at.get(&self.operation).copied();
         self.operation += 1;
+        let fits = |fault: &Fault| matches!(fault, Fault::Cut(_)) || kinds.contains(fault);
+        self.missed += u64::from(fault.as_ref().is_some_and(|fault| !fits(fault)));
         Ok(fault)
     }
 
@@ -158,7 +167,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
     }
 
     fn read(&mut self, ppn: Ppn) -> Result<Page<S::Data>, FlashError> {
-        match self.next()? {
+        match self.next(&[Fault::ReadFails, Fault::ReadCorrected])? {
             Some(Fault::Cut(_)) => return self.cut(),
             Some(Fault::ReadFails) if self.chip.peek(ppn).is_some() => self.chip.lose_page(ppn),
             Some(Fault::ReadCorrected) => self.corrected += 1,
@@ -168,7 +177,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
     }
 
     fn program(&mut self, ppn: Ppn, tag: &Tag, data: S::Data) -> Result<(), FlashError> {
-        let fault = self.next()?;
+        let fault = self.next(&[Fault::ProgramFails])?;
         let tear = match fault {
             Some(Fault::Cut(tear)) => Some(tear),
             _ => None,
@@ -192,7 +201,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
     }
 
     fn erase(&mut self, pbn: Pbn) -> Result<(), FlashError> {
-        match self.next()? {
+        match self.next(&[Fault::EraseFails])? {
             Some(Fault::Cut(Tear::Before)) => self.cut(),
             Some(Fault::Cut(Tear::After)) if !self.chip.is_worn(pbn) => {
                 self.chip.erase(pbn)?;
@@ -209,7 +218,7 @@ impl<S: FaultableStore> Flash for FaultyChip<S> {
     }
 
     fn scan(&mut self, ppn: Ppn) -> Result<Scan, FlashError> {
-        if let Some(Fault::Cut(_)) = self.next()? {
+        if let Some(Fault::Cut(_)) = self.next(&[])? {
             return self.cut();
         }
         self.chip.scan(ppn)
@@ -290,6 +299,21 @@ mod tests {
             Scan::Unreadable => 'x',
         });
         scans.iter().collect()
+    }
+
+    #[test]
+    fn faults_at_operations_of_another_kind_are_counted_as_missed() {
+        let faults =
+            [Fault::EraseFails, Fault::ReadFails, Fault::ReadCorrected, Fault::ProgramFails, Fault::EraseFails];
+        let mut flash = faulty(FaultPlan { at: (0..).zip(faults).collect() });
+        flash.program(Ppn::new(0), &tag(7), 70).expect("an erase was to fail");
+        flash.erase(Pbn::new(1)).expect("a read was to fail");
+        flash.scan(Ppn::new(0)).expect("a read was to be corrected");
+        assert_eq!(flash.missed_faults(), 3);
+        flash.program(Ppn::new(1), &tag(8), 80).expect_err("as planned");
+        flash.erase(Pbn::new(1)).expect_err("as planned");
+        flash.erase(Pbn::new(0)).expect("nothing was planned");
+        assert_eq!(flash.missed_faults(), 3);
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Summary {
     pub is_covered: bool,
     /// Planned faults whose operation never came.
     pub faults_to_come: usize,
+    /// Planned faults whose operation was of another kind.
+    pub missed_faults: u64,
 }
 
 /// An image that is mounted.
@@ -195,6 +197,7 @@ impl Mounted {
             is_in_journal,
             is_covered: self.is_covered(),
             faults_to_come: served.faults_to_come,
+            missed_faults: served.missed_faults,
         })
     }
 

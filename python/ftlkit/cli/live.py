@@ -220,10 +220,12 @@ def _say_saved(path: Path, summary: Json, *, read_only: bool) -> None:
 
 
 def say_faults_to_come(summary: Json) -> None:
-    """Say how many planned faults have met no operation, if any."""
+    """Say how many planned faults have met no operation, or one of another kind, if any."""
     if to_come := summary["faults_to_come"]:
         have = "has" if to_come == 1 else "have"
         say(f"{several(to_come, 'planned fault')} {have} not come: the device did fewer operations than planned")
+    if missed := summary["missed_faults"]:
+        say(f"{several(missed, 'planned fault')} did nothing: the operation there was of another kind")
 
 
 def _stat_rows(statistics: Json) -> Iterator[tuple[str, str]]:

@@ -280,6 +280,11 @@ impl LiveDrive {
         self.plan.at.range(done..).count()
     }
 
+    /// Planned faults whose operation was of another kind than theirs.
+    pub fn missed_faults(&self) -> u64 {
+        self.chip().missed_faults()
+    }
+
     /// Whether the flash has power.
     pub fn is_powered(&self) -> bool {
         let chip = self.chip();

@@ -134,6 +134,8 @@ pub struct Summary {
     pub is_saved: bool,
     /// Planned faults whose operation never came.
     pub faults_to_come: usize,
+    /// Planned faults whose operation was of another kind.
+    pub missed_faults: u64,
 }
 
 /// A server that runs.
@@ -305,6 +307,7 @@ impl Server {
                     host: drive.served(),
                     is_saved: drive.is_powered() && self.shared.power() == Power::On,
                     faults_to_come: drive.faults_to_come(),
+                    missed_faults: drive.missed_faults(),
                 };
                 let lost_pages = if summary.is_saved { drive.ftl().buffered().pages } else { 0 };
                 Ok((summary, lost_pages))

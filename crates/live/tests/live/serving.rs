@@ -283,7 +283,8 @@ fn planned_faults_wait_for_the_host_and_those_that_never_come_are_told() {
     }
     drop(client);
     assert_eq!(server.stop().expect("a clean stop").faults_to_come, 0);
-    let plan = FaultPlan { at: [(1, Fault::ProgramFails), (1_000_000, Fault::EraseFails)].into() };
+    let faults = [(1, Fault::ProgramFails), (3, Fault::EraseFails), (1_000_000, Fault::EraseFails)];
+    let plan = FaultPlan { at: faults.into() };
     let server = Server::start(&ServeOptions { plan, ..options(&image) }).expect("a server");
     assert_eq!(stat(&image, "bad_blocks"), 0);
     let mut client = Client::connect(&image).expect("a connection");
@@ -292,7 +293,8 @@ fn planned_faults_wait_for_the_host_and_those_that_never_come_are_told() {
     }
     assert_eq!(stat(&image, "bad_blocks"), 1, "the fault of the second operation met nobody's program");
     drop(client);
-    assert_eq!(server.stop().expect("a clean stop").faults_to_come, 1);
+    let summary = server.stop().expect("a clean stop");
+    assert_eq!((summary.faults_to_come, summary.missed_faults), (1, 1), "the fourth operation was a program");
 }
 
 #[test]
