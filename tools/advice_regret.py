@@ -2,14 +2,15 @@
 
     python tools/advice_regret.py --budgets 20 --seeds 2 --traces FOLDER --json regret.json
 
-Of each workload a grid of stacks is run over everything and measured on the held-out part, with
-the seed of the question: every mapping as it is by default, each with other sizes of its log, its
-cache or its RAM, the same with paced collections, and some of these behind a write buffer. The six
-best within the RAM and the best default run with two more seeds. An answer's regret is the mean
-cost of its stack there over the least of these and of all answers to that goal with its seed, less
-one.
+Of each workload a grid of stacks is run over everything with seed 1 and measured on the held-out
+part: every mapping as it is by default, each with other sizes of its log, its cache or its RAM, the
+same with paced collections, some of these behind a write buffer, and of the best mappings for each
+goal each other word and switch. The six best within the RAM and the best default run with three
+seeds from that of the question on. An answer's regret is the mean cost of its stack there over the
+least of these and of all answers to that goal with its seed, less one.
 Hedged is an answer that says "best so far", and a refusal for want of time. With trials in place of
-a budget (`--budgets 60t`) what is answered does not depend on the machine.
+a budget (`--budgets 60t`) what is answered does not depend on the machine. `--draw N` asks the
+first N of all questions in an order drawn at random, the same in each call.
 
 Grids are kept in the store and run once. `--json FILE` keeps the cases, too: those that it has are
 not asked again, so several calls may share the work. Recorded windows are asked about where
@@ -35,14 +36,16 @@ from ftlkit._native import UserError
 from ftlkit._util import units
 from ftlkit._util.native_call import watched
 from ftlkit._util.progress import Silent
+from ftlkit._util.stacks import mapping
 from ftlkit.advice.answer import Answer
 from ftlkit.advice.choice import NOTHING, is_within_noise
 from ftlkit.advice.clock import ANSWERING_S, Clock
 from ftlkit.advice.footprints import Builds
 from ftlkit.advice.measure import Measured, Runner
-from ftlkit.advice.query import Query
+from ftlkit.advice.query import GOALS, Query
 from ftlkit.advice.run import answered
 from ftlkit.advice.search_result import prefix_lengths
+from ftlkit.advice.space import Head, Space
 from ftlkit.api import catalogue
 from ftlkit.results.store import Store
 from ftlkit.study import filled
@@ -77,6 +80,8 @@ BUFFERED = ("page", "fast", "faster", "kast", "superblock", "dftl", "jtl")
 """The mappings that the grid puts behind a buffer."""
 FINALISTS = 6
 """The best of a grid by one seed, of which three tell the best."""
+TURNED = 3
+"""The best mappings for a goal of which a grid has each other word and switch, too."""
 SMALL, LARGE = 0.05, 0.25
 """Regret up to which an answer is right, and above which it is wrong."""
 
@@ -151,41 +156,60 @@ def grid(ram_bytes: int, builds: Builds) -> list[str]:
 class Held:
     """What the stacks of a grid cost on the held-out part of a workload."""
 
-    def __init__(self, name: str, seed: int, store: Path, traces: Path) -> None:
+    def __init__(self, name: str, goals: Sequence[str], store: Path, traces: Path) -> None:
         self.name = name
         workload, kib, options = WORKLOADS[name]
         if workload.endswith(".csv"):
             workload = str(own(workload, store))
         elif "." in workload:
             workload = str(traces / workload)
-        chosen: Any = {"precondition": "steady", **options, "seed": seed}
+        chosen: Any = {"precondition": "steady", **options, "seed": 1}
         self.query = Query(workload, options=chosen, ram_bytes=kib * _KIB)
         document = self.query.document()
         self._device = watched(lambda control: filled(document, control), Silent())["device"]
         text = json.dumps(document["workload"])
-        info = json.loads(watched(lambda control: _native.trace_info(text, seed, control), Silent()))
+        info = json.loads(watched(lambda control: _native.trace_info(text, 1, control), Silent()))
         self._skip = prefix_lengths(int(info["requests"]))[-1]
         self._store, self._ram = Store(store, create=True, lazily=True), kib * _KIB
-        self.stacks = grid(self._ram, Builds(self._device))
-        self._defaults = [stack for stack in self.stacks if ":" not in stack and "+" not in stack]
-        self.runs = self.of(self.stacks, 1)
+        builds = Builds(self._device)
+        stacks = grid(self._ram, builds)
+        self._defaults = [stack for stack in stacks if ":" not in stack and "+" not in stack]
+        self.runs = self.of(stacks, 1)
+        turned = dict.fromkeys(stack for goal in goals for stack in self._turned(GOALS[goal].metric))
+        self.runs |= self.of([stack for stack in turned if not builds.refusal(stack)], 1)
 
-    def of(self, stacks: Sequence[str], seeds: int) -> dict[str, Measured]:
+    def _turned(self, metric: str) -> list[str]:
+        """The best of the best mappings with each other word and switch."""
+        best: dict[str, str] = {}
+        for stack in self._order(metric):
+            best.setdefault(mapping(stack), stack)
+        space = Space([Head(name, ("", "+lru", "+bplru")) for name in best], self._ram, {})
+        return [other for stack in list(best.values())[:TURNED] for other in space.turned(stack)]
+
+    def _order(self, metric: str) -> list[str]:
+        """The stacks of the grid that take no more RAM than asked for, the best first."""
+        within = [each for each, run in self.runs.items() if (run.mean("ram_bytes") or 0) <= self._ram]
+        costs = {each: cost for each in within if (cost := self.runs[each].point([metric]).costs.get(metric))}
+        return sorted(costs, key=lambda each: costs[each])
+
+    def asked(self, seed: int) -> Query:
+        """The question with a seed."""
+        return replace(self.query, options={**self.query.options, "seed": seed})
+
+    def of(self, stacks: Sequence[str], seeds: int, first: int = 1) -> dict[str, Measured]:
         """Some stacks on the held-out part."""
         with scratch() as folder:
-            runner = Runner(self.query, self._device, self._store, Local(None), Traces(folder))
+            runner = Runner(self.asked(first), self._device, self._store, Local(None), Traces(folder))
             runner.watch = Silent
             return {stack: run for stack, run in runner.held_out(stacks, self._skip, seeds).items() if run.rows}
 
-    def case(self, goal: str, budget: str, answer: Answer) -> Case:
+    def case(self, goal: str, budget: str, seed: int, answer: Answer) -> Case:
         """An answer beside the grid."""
         metric, stack = answer.query.metric, answer.advised.stack
-        within = {each: run for each, run in self.runs.items() if (run.mean("ram_bytes") or 0) <= self._ram}
-        one = {each: cost for each, run in within.items() if (cost := run.point([metric]).costs.get(metric))}
-        order = sorted(one, key=lambda each: one[each])
+        order = self._order(metric)
         default = next(each for each in order if each in self._defaults)
         # The least of over a hundred runs of one seed is mostly luck.
-        runs = self.of([*dict.fromkeys([stack, default, *order[:FINALISTS]])], 3)
+        runs = self.of([*dict.fromkeys([stack, default, *order[:FINALISTS]])], 3, seed)
         costs = {each: cost for each, run in runs.items() if (cost := run.point([metric]).costs.get(metric))}
         best = min(costs, key=lambda each: costs[each])
         mine = costs.get(stack, float("inf"))
@@ -196,7 +220,7 @@ class Held:
             self.name,
             goal,
             *of_text(budget)[:1],
-            self.query.options["seed"],
+            seed,
             stack,
             mine / costs[best] - 1,
             mine / costs[default] - 1,
@@ -214,10 +238,10 @@ def of_text(budget: str) -> tuple[float, int]:
     return (0.0, int(budget[:-1])) if budget.endswith("t") else (float(budget), 0)
 
 
-def advised(held: Held, goal: str, budget: str) -> Answer:
+def advised(held: Held, goal: str, budget: str, seed: int) -> Answer:
     """An answer, with a store of its own."""
     budget_s, trials = of_text(budget)
-    query = replace(held.query, goal=goal, budget_s=budget_s or None, trials=trials or None)
+    query = replace(held.asked(seed), goal=goal, budget_s=budget_s or None, trials=trials or None)
     with TemporaryDirectory() as folder:
         return answered(query, Path(folder) / "store", None, Clock(query.budget_s, time.monotonic(), ANSWERING_S))
 
@@ -277,21 +301,19 @@ def kept(file: Path | None) -> dict[Any, Case]:
     return {(case.workload, case.goal, case.budget_s, case.trials, case.seed): case for case in cases}
 
 
-def ask(held: Held, questions: Sequence[tuple[str, str]], cases: dict[Any, Case], file: Path | None) -> None:
-    """Ask about a workload, a goal and a budget at a time, and keep what came of it."""
-    name, seed = held.name, held.query.options["seed"]
-    print(f"{name}, seed {seed}: {len(held.runs)} stacks in the grid", flush=True)
-    for goal, budget in questions:
-        budget_s, trials = of_text(budget)
-        try:
-            case = held.case(goal, budget, advised(held, goal, budget))
-        except UserError as error:
-            print(f"{name} {goal} {budget}: {error}", flush=True)
-            case = Case(name, goal, budget_s, seed, "", 0.0, 0.0, is_hedged=True, best="", trials=trials)
-        cases[name, goal, budget_s, trials, seed] = case
-        print(case, flush=True)
-        if file:
-            file.write_text(json.dumps([vars(case) for case in cases.values()], indent=1), encoding="utf-8")
+def is_recorded(name: str) -> bool:
+    """Whether a workload is a recorded window, which lies in the folder of traces."""
+    return "." in WORKLOADS[name][0] and not WORKLOADS[name][0].endswith(".csv")
+
+
+def ask(held: Held, goal: str, budget: str, seed: int) -> Case:
+    """Ask about a goal with a budget, and hold the answer against the grid."""
+    budget_s, trials = of_text(budget)
+    try:
+        return held.case(goal, budget, seed, advised(held, goal, budget, seed))
+    except UserError as error:
+        print(f"{held.name} {goal} {budget}: {error}", flush=True)
+        return Case(held.name, goal, budget_s, seed, "", 0.0, 0.0, is_hedged=True, best="", trials=trials)
 
 
 def main() -> None:
@@ -303,23 +325,30 @@ def main() -> None:
         "--budgets", default="20", help="budgets in seconds, or 60t for 60 trials, by commas; empty: only the grids"
     )
     parser.add_argument("--seeds", type=int, default=1, help="seeds of each question")
+    parser.add_argument("--draw", type=int, default=0, help="the first questions in an order drawn at random; 0: all")
     parser.add_argument("--store", type=Path, default=Path("out/regret"), help="the runs of the grids")
     parser.add_argument("--traces", type=Path, help="the folder with recorded traces")
     parser.add_argument("--json", type=Path, help="a file for the cases")
     asked = parser.parse_args()
-    cases = kept(asked.json)
-    budgets = [budget for budget in asked.budgets.split(",") if budget]
-    for name in filter(None, asked.workloads.split(",")):
-        if asked.traces is None and "." in WORKLOADS[name][0] and not WORKLOADS[name][0].endswith(".csv"):
+    cases, grids = kept(asked.json), dict[str, Held]()
+    names = [name for name in asked.workloads.split(",") if name and (asked.traces or not is_recorded(name))]
+    goals, budgets = asked.goals.split(","), asked.budgets.split(",")
+    questions = [*product(names, goals, budgets, range(1, asked.seeds + 1))]
+    if asked.draw:
+        random.Random(1).shuffle(questions)  # noqa: S311 - questions, no secrets
+    for name, goal, budget, seed in questions[: asked.draw or None]:
+        key = (name, goal, *of_text(budget or "0"), seed)
+        if key in cases:
             continue
-        for seed in range(1, asked.seeds + 1):
-            questions = [
-                question
-                for question in product(asked.goals.split(","), budgets)
-                if (name, question[0], *of_text(question[1]), seed) not in cases
-            ]
-            if questions or not budgets:
-                ask(Held(name, seed, asked.store, asked.traces or Path()), questions, cases, asked.json)
+        if name not in grids:
+            grids[name] = Held(name, goals, asked.store, asked.traces or Path())
+            print(f"{name}: {len(grids[name].runs)} stacks in the grid", flush=True)
+        if budget:
+            cases[key] = ask(grids[name], goal, budget, seed)
+            print(cases[key], flush=True)
+        if budget and asked.json:
+            text = json.dumps([vars(case) for case in cases.values()], indent=1)
+            asked.json.write_text(text, encoding="utf-8")
     if cases:
         print(table(list(cases.values())))
 
