@@ -55,14 +55,14 @@ from ftlkit.sweeps.traces import Traces, scratch
 _KIB = 1 << 10
 _ACCESS = {"columns": "time:ms, device, offset:B, size:B, op:1=read", "addresses": "dense"}
 _DEVICES = {"trace_device": "stacked", "addresses": "dense"}
-_SMALL = {"requests": 30_000, "settings": ["workload.span=1GiB"]}
+_SMALL = {"requests": 30_000, "settings": ["workload.span=256MiB"]}
 
 WORKLOADS: dict[str, tuple[str, int, dict[str, Any]]] = {
-    "fin1": ("fin1", 256, {"requests": 30_000}),
-    "tpcc": ("tpcc", 96, _SMALL),
-    "prxy_0": ("prxy_0", 96, _SMALL),
-    "hm_0": ("hm_0", 96, _SMALL),
-    "spc1": ("spc1", 96, _SMALL),
+    "fin1": ("fin1", 64, _SMALL),
+    "tpcc": ("tpcc", 32, _SMALL),
+    "prxy_0": ("prxy_0", 32, _SMALL),
+    "hm_0": ("hm_0", 32, _SMALL),
+    "spc1": ("spc1", 32, _SMALL),
     "fin1-window": ("financial1_first10k.ssdsim.ascii", 24, _DEVICES),
     "hm105": ("msr-hm0-window-105.trace", 24, _ACCESS),
     "hm1370": ("msr-hm0-window-1370.trace", 24, _ACCESS),
