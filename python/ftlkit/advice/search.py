@@ -68,6 +68,8 @@ _REFILLED, _FAMILIES = 2, 5
 """Number of best stacks, with those of near mappings, that are tried otherwise."""
 _LEVELLED = 3
 """Mappings that are tried first under each wear policy, for the goal life."""
+_FILLED = 2.0
+"""A mapping that costs more than this over the best with half of the RAM, with all of it trails."""
 _BEST = 3
 """Number of best stacks that run first on each prefix, in any case."""
 
@@ -206,8 +208,10 @@ class Search:
             self._prefixes.require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
-        spent += self._round(rung, filled, most - spent, self._times.survey_s)
-        self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in filled)
+        leading = {stack: filled[stack] for stack in filled if self._may_lead(rung, stack)}
+        # Those are variations of the best, so they are tried whatever trials are left.
+        spent += self._round(rung, leading | filled, max(most - spent, len(leading)), self._times.survey_s)
+        self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in leading)
         self._improve(rung)
         least = others(self._space)
         self.result.survey_trials += len(least) if self._query.goal == "ram" else 0
@@ -402,6 +406,12 @@ class Search:
             for stack in filled
         }
         return {stack: filled[stack] for stack in sorted(filled, key=lambda stack: places[stack])}
+
+    def _may_lead(self, rung: Rung, stack: str) -> bool:
+        """Whether a mapping is near enough to the best with less RAM to lead with this stack."""
+        points, metric = ranked(self._points(rung), self._query), self._query.metric
+        mine = next((point for point in points if mapping(point.stack) == mapping(stack)), None)
+        return mine is None or mine.costs[metric] <= _FILLED * points[0].costs[metric]
 
     def _going_heads(self, rung: Rung) -> list[str]:
         """The mappings of which a stack would go on, the best for the goal first."""

@@ -33,8 +33,11 @@ NOT_TO_BE_BUILT = frozenset({*FUTURE, ("copy_choice", "original")})
 _CLASSIFIERS = frozenset({("streams", "dac"), ("streams", "fadac"), ("streams", "sepbit")})
 """They copy less where writes are skewed, for more RAM."""
 
-_PACED = frozenset({("gc", "paced")})
-"""Collections in small steps: none holds up the host for long, at the price of more copies."""
+_PACED = frozenset({("gc", "paced"), ("write_misses", "background")})
+"""Collections in small steps, and writes that wait for no map: nothing holds up the host for long.
+
+The price is more copies.
+"""
 
 _BY_AGE = _CLASSIFIERS | {("victim", "cost-benefit"), ("victim", "cat")}
 """Choices by the age of data, which tells little before most data have been overwritten."""
@@ -624,11 +627,11 @@ class Rule:
         self,
         head: Head,
         size: Callable[[int, int], int],
-        turned: tuple[str, str] = ("", ""),
+        turned: Sequence[tuple[str, str]] = (),
         tail: str = "",
         log: str = "",
     ) -> None:
-        """`turned` is a switch of the mapping that is set, and its value; nothing else is tuned.
+        """`turned` are settings of the mapping with their values; nothing else is tuned.
 
         `tail` is what goes behind the mapping, by default the first that may. `log` is the size of
         its log: the smallest with the least RAM, else by default that of the mapping.
@@ -641,16 +644,15 @@ class Rule:
         self._tail = tail
 
     def suggest_categorical(self, name: str, choices: Sequence[str]) -> str:
-        """The mapping of the rule with its first tail, and the switch that is turned."""
-        switch, value = self._turned
+        """The mapping of the rule with its first tail, and what is turned."""
+        owner = self._head.text.partition(":")[0]
         ruled = {
             "mapping": self._head.text,
-            f"tune {self._head.text} 0": switch,
             f"behind {self._head.text}": self._tail or choices[0],
+            **{f"tune {self._head.text} {slot}": key for slot, (key, _) in enumerate(self._turned)},
+            **{f"{owner}.{key}": value for key, value in self._turned},
         }
         chosen = ruled.get(name, choices[0])
-        if switch and name == f"{self._head.text.partition(':')[0]}.{switch}":
-            chosen = value
         self.params[name] = chosen
         return chosen
 
@@ -681,9 +683,12 @@ def halves(space: Space) -> Proposals:
 
 def collecting(space: Space, *, timeless: bool) -> Proposals:
     """Each mapping with half of the ceiling as it copies least, or holds up the host least."""
-    chosen = _CLASSIFIERS if timeless else _PACED
     heads = space.heads.values()
-    return _proposed(space, [Rule(head, _half, turned) for head in heads for turned in space.words(head, chosen)])
+    if timeless:
+        rules = [Rule(head, _half, [word]) for head in heads for word in space.words(head, _CLASSIFIERS)]
+    else:
+        rules = [Rule(head, _half, words) for head in heads if (words := space.words(head, _PACED))]
+    return _proposed(space, rules)
 
 
 def logs(space: Space, heads: Sequence[str], ram_bytes: float) -> Proposals:
@@ -744,7 +749,7 @@ def others(space: Space) -> Proposals:
     heads = list(space.heads.values())
     rules = [
         *(Rule(head, _least) for head in heads),
-        *(Rule(head, _least, turned) for head in heads for turned in space.switches(head)),
+        *(Rule(head, _least, [turned]) for head in heads for turned in space.switches(head)),
         *(Rule(head, lambda _, high: high - 2 * _STEPS) for head in heads),
     ]
     return _proposed(space, rules)
