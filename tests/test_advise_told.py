@@ -542,6 +542,7 @@ def erasing(measured: Measured, erases: int, stop: str = "none") -> Measured:
 def test_a_device_is_new_if_the_reference_or_the_advised_stack_hardly_erased(whole: Answer, tmp_path: Path) -> None:
     whole.result.candidates = frozenset({"dftl", "rftl"})
     finalists, best = whole.result.finalists, again(whole).advised.stack
+    named = phrasing.short(best, finalists)
     device = json.loads(finalists[best].rows[0]["document"])["device"]
     geometry = device["geometry"]
     blocks = device["physical_bytes"] // (geometry["page_size_bytes"] * geometry["pages_per_block"])
@@ -549,8 +550,8 @@ def test_a_device_is_new_if_the_reference_or_the_advised_stack_hardly_erased(who
     assert few > 1
     for mine, its, words in (
         (many, many, ""),
-        (few, many, f"only {few:,} of {blocks:,} blocks were erased under {best}."),
-        (few, 0, f"only {few:,} of {blocks:,} blocks were erased under {best}."),
+        (few, many, f"only {few:,} of {blocks:,} blocks were erased under {named}."),
+        (few, 0, f"only {few:,} of {blocks:,} blocks were erased under {named}."),
         (many, 0, "no block was erased under page."),
         (many, few, f"only {few:,} of {blocks:,} blocks were erased under page."),
     ):
