@@ -82,6 +82,7 @@ FINALISTS = 6
 """The best of a grid by one seed, of which three tell the best."""
 TURNED = 3
 """The best mappings for a goal of which a grid has each other word and switch, too."""
+BEGIN, END = "<!-- regret -->", "<!-- /regret -->"
 SMALL, LARGE = 0.05, 0.25
 """Regret up to which an answer is right, and above which it is wrong."""
 
@@ -262,37 +263,40 @@ def beside_all(cases: Sequence[Case]) -> list[Case]:
 
 
 def table(cases: Sequence[Case]) -> str:
-    """The cases as a table of a page: a row for each workload, goal and budget."""
+    """The cases as a table of a page: a row for each goal and budget."""
     cases = beside_all(cases)
     lines = [
-        "| workload | goal | budget | answers | median regret | largest unhedged | hedged | over best default |",
+        f"| goal | budget | answers | hedged | within {100 * SMALL:g} % | median regret | most, hedged | unhedged |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    keys = dict.fromkeys((case.workload, case.goal, case.budget_s, case.trials) for case in cases)
-    for key in keys:
-        mine = [case for case in cases if (case.workload, case.goal, case.budget_s, case.trials) == key]
-        budget = f"{key[3]} trials" if key[3] else f"{key[2]:g} s"
-        answered_ = [case for case in mine if case.stack]
-        unhedged = [case.regret for case in mine if not case.is_hedged]
-        largest = units.share(max(unhedged)) if unhedged else "none"
-        over = f"{100 * max(case.over_default for case in answered_):+.1f} %" if answered_ else "none"
-        median = units.share(statistics.median(case.regret for case in answered_)) if answered_ else "none"
+    for goal, budget_s, trials in sorted({(case.goal, case.budget_s, case.trials) for case in cases}):
+        mine = [case for case in cases if (case.goal, case.budget_s, case.trials) == (goal, budget_s, trials)]
+        regrets = [case.regret for case in mine if case.stack]
+        most = [
+            units.share(max((case.regret for case in mine if case.is_hedged is hedged), default=0.0))
+            for hedged in (True, False)
+        ]
         lines.append(
-            f"| {key[0]}, {WORKLOADS[key[0]][1]} KiB | {key[1]} | {budget} | {len(mine)} | {median} "
-            f"| {largest} | {sum(case.is_hedged for case in mine)} | {over} |"
+            f"| {goal} | {f'{trials} trials' if trials else f'{budget_s:g} s'} | {len(mine)} "
+            f"| {sum(case.is_hedged for case in mine)} | {sum(regret <= SMALL for regret in regrets)} "
+            f"| {units.share(statistics.median(regrets)) if regrets else 'none'} | {most[0]} | {most[1]} |"
         )
     right = sum(case.is_hedged or case.regret <= SMALL for case in cases)
     wrong = sum(not case.is_hedged and case.regret > LARGE for case in cases)
     worse = sum(bool(case.stack) and not case.is_noise for case in cases)
-    least, most = (f"{pick(case.load for case in cases):.1f}" for pick in (min, max))
-    open_ = sum(not case.is_hedged for case in cases)
+    least, most_load = (f"{pick(case.load for case in cases):.1f}" for pick in (min, max))
     told = (
-        f"{len(cases)} answers: {right} are right to 5 % or hedged; {wrong} miss by over 25 % unhedged; {worse} are "
-        f"worse than the best default by more than the noise of three seeds. {open_} are not hedged. The load of the "
-        f"machine was {least} to {most}."
+        f"Of {len(cases)} answers {right} are within {100 * SMALL:g} % or hedged; {wrong} miss by over "
+        f"{100 * LARGE:g} % unhedged; {worse} lose to the best default by more than noise. Machine load: {least} to "
+        f"{most_load}."
     )
-    lines += ["", *textwrap.wrap(told, 100)]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *textwrap.wrap(told, 100)])
+
+
+def written(page: str, text: str) -> str:
+    """A page with the table between its marks."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}"
 
 
 def kept(file: Path | None) -> dict[Any, Case]:
@@ -329,6 +333,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path("out/regret"), help="the runs of the grids")
     parser.add_argument("--traces", type=Path, help="the folder with recorded traces")
     parser.add_argument("--json", type=Path, help="a file for the cases")
+    parser.add_argument("--page", type=Path, help="the page with the table")
     asked = parser.parse_args()
     cases, grids = kept(asked.json), dict[str, Held]()
     names = [name for name in asked.workloads.split(",") if name and (asked.traces or not is_recorded(name))]
@@ -351,6 +356,9 @@ def main() -> None:
             asked.json.write_text(text, encoding="utf-8")
     if cases:
         print(table(list(cases.values())))
+    if cases and asked.page:
+        page = written(asked.page.read_text(encoding="utf-8"), table(list(cases.values())))
+        asked.page.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
