@@ -473,6 +473,29 @@ def test_what_leads_on_the_held_out_part_alone_is_tried_there_with_other_setting
     assert "transfer=never" in best
 
 
+class MisjudgedFamily(Machine):
+    """Demand-paged mappings are slow on each prefix, and `rftl` most; it leads what is held out."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 1.0, lambda stack: {"fast": 1e6, "dftl": 3e6}.get(stack.split(":")[0], 6e6))
+
+    def held_out(self, stacks: Sequence[str], skip: int, seeds: int) -> dict[str, Measured]:
+        """Runs over everything."""
+        measured = super().held_out(stacks, skip, seeds)
+        for run in measured.values():
+            us = {"dftl": 500, "rftl": 200}.get(run.stack.split(":")[0].split("+")[0])
+            run.rows[:] = [row | ({"response_mean_ns": us * 1e3} if us else {}) for row in run.rows]
+        return measured
+
+
+@pytest.mark.parametrize("budget_s", [None, 60.0])
+def test_where_a_family_was_misjudged_its_other_mappings_are_held_out(
+    monkeypatch: pytest.MonkeyPatch, budget_s: float | None
+) -> None:
+    query, result = searched(monkeypatch, MisjudgedFamily(), budget_s, trials=60, defaults=("page", "fast", "dftl"))
+    assert answer_of(query, result).advised.stack.startswith("rftl")
+
+
 @pytest.mark.parametrize("budget_s", [4.0, 40.0])
 def test_without_time_to_share_the_ram_otherwise_it_is_said_first(
     monkeypatch: pytest.MonkeyPatch, budget_s: float

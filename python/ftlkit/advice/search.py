@@ -669,8 +669,9 @@ class Search:
         """Run what differs in one thing from the leaders of the held-out part there, too.
 
         The searched part may have misjudged a mapping, and then its settings: of each near mapping
-        these are the next sizes of its log, of a leader that the search did not choose all words
-        and switches. Returns whether any was run. Of few requests luck would choose.
+        these are the next sizes of its log. Of a leader that the search did not choose they are
+        the best of its family's other mappings, too, and all words and switches. Returns whether
+        any was run. Of few requests luck would choose.
         """
         result, most = self.result, self._query.ram_bytes or float("inf")
         leaders = self._near_mappings(self._best_held_out())[:_FAMILIES]
@@ -679,7 +680,7 @@ class Search:
             return False
         rung, before, best = result.last, len(result.finalists), leaders[0].stack
         near = [other for point in leaders for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]]
-        near += [] if best in self._ranking(rung)[:1] else self._space.turned(best)
+        near += [] if best in self._ranking(rung)[:1] else [*self._siblings(best), *self._space.turned(best)]
         new = [stack for stack in dict.fromkeys(near) if stack not in result.finalists and stack not in rung.over]
         new = new[: _FEW * self._executor.checks if self._clock.is_running else None]
         self._try_beside(rung, best, new, self._times.held_out_paced_s(rung, [best] * len(new)))
@@ -688,6 +689,15 @@ class Search:
         self._hold_out_what_fits([stack for stack in new if stack in rung.tried and stack not in rung.over], 0)
         result.asked_for += [stack for stack in new if stack in result.finalists]
         return len(result.finalists) > before
+
+    def _siblings(self, stack: str) -> list[str]:
+        """The best stack of each mapping of a stack's family, on the longest prefix that has it."""
+        family = self._space.family
+        siblings: dict[str, str] = {}
+        for other in (other for rung in reversed(self.result.rungs) for other in self._ranking(rung)):
+            if family(other) == family(stack):
+                siblings.setdefault(mapping(other), other)
+        return list(siblings.values())
 
     # What a budget leaves.
 
