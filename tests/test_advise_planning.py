@@ -473,6 +473,18 @@ def test_what_leads_on_the_held_out_part_alone_is_tried_there_with_other_setting
     assert "transfer=never" in best
 
 
+def test_logs_of_mappings_that_trail_are_not_sized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of logs are slow, and the size of one gains less than they trail by."""
+
+    def response_ns(stack: str) -> float:
+        return {"dftl": 1e5, "adapt": 2e5}.get(stack.partition(":")[0], 9e5) + len(stack)
+
+    logs = {name: dict.fromkeys(Misjudged.SIZES, 8.0 * KIB) for name in ("fast", "adapt")}
+    _, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=60, logs=logs)
+    sized = {re.split("[:+]", stack)[0] for stack in result.rungs[0].tried if "log_space=0.06" in stack}
+    assert sized == {"adapt"}
+
+
 class MisjudgedFamily(Machine):
     """Demand-paged mappings are slow on each prefix, and `rftl` most; it leads what is held out."""
 

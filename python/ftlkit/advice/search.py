@@ -68,8 +68,8 @@ _REFILLED, _FAMILIES = 2, 5
 """Number of best stacks, with those of near mappings, that are tried otherwise."""
 _LEVELLED = 3
 """Mappings that are tried first under each wear policy, for the goal life."""
-_FILLED = 2.0
-"""A mapping that costs more than this over the best with half of the RAM, with all of it trails."""
+_FILLED, _LOGGED = 2.0, 3.0
+"""A mapping that costs more than this over the best trails with all of the RAM, or any log, too."""
 _BEST = 3
 """Number of best stacks that run first on each prefix, in any case."""
 
@@ -208,7 +208,7 @@ class Search:
             self._prefixes.require_goal(rung)
         self._plan_seeds(rung)
         filled = self._filling(rung)
-        leading = {stack: filled[stack] for stack in filled if self._may_lead(rung, stack)}
+        leading = {stack: filled[stack] for stack in filled if self._may_lead(rung, stack, _FILLED)}
         # Those are variations of the best, so they are tried whatever trials are left.
         spent += self._round(rung, leading | filled, max(most - spent, len(leading)), self._times.survey_s)
         self.result.is_surveyed = not self.result.untried and all(stack in rung.tried for stack in leading)
@@ -270,9 +270,13 @@ class Search:
         return ranked([point for point in points if point.ram <= most], self._query, slack=1.0)
 
     def _logs(self, rung: Rung) -> Proposals:
-        """The mappings that have a log with each second size of it, the best mapping first."""
-        order = dict.fromkeys([*self._heads(self._ranking(rung)), *self._space.heads])
-        return logs(self._space, list(order), self._query.ram_bytes or float("inf"))
+        """The mappings that have a log with each second size of it, the best mapping first.
+
+        But those that trail by more than its size can gain: their runs are the slowest.
+        """
+        heads = dict.fromkeys([*self._heads(self._ranking(rung)), *self._space.heads])
+        order = [head for head in heads if self._may_lead(rung, head, _LOGGED)]
+        return logs(self._space, order, self._query.ram_bytes or float("inf"))
 
     def _relogged(self, rung: Rung, stack: str) -> list[str]:
         """A stack with each other size of its log that the RAM allows."""
@@ -407,11 +411,11 @@ class Search:
         }
         return {stack: filled[stack] for stack in sorted(filled, key=lambda stack: places[stack])}
 
-    def _may_lead(self, rung: Rung, stack: str) -> bool:
-        """Whether a mapping is near enough to the best with less RAM to lead with this stack."""
+    def _may_lead(self, rung: Rung, stack: str, most: float) -> bool:
+        """Whether the best of a stack's mapping costs at most so much over the best of all."""
         points, metric = ranked(self._points(rung), self._query), self._query.metric
         mine = next((point for point in points if mapping(point.stack) == mapping(stack)), None)
-        return mine is None or mine.costs[metric] <= _FILLED * points[0].costs[metric]
+        return mine is None or mine.costs[metric] <= most * points[0].costs[metric]
 
     def _going_heads(self, rung: Rung) -> list[str]:
         """The mappings of which a stack would go on, the best for the goal first."""
