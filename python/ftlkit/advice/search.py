@@ -25,7 +25,7 @@ from ftlkit._util.stacks import mapping
 from ftlkit.advice import choice
 from ftlkit.advice.choice import ranked, ranking
 from ftlkit.advice.clock import FIRST_HELD_OUT, RESERVED, Clock, RunTimes
-from ftlkit.advice.prefixes import Prefixes
+from ftlkit.advice.prefixes import Prefixes, is_like
 from ftlkit.advice.proposer import TrialChooser, optuna_study
 from ftlkit.advice.query import FINALISTS, REFERENCE, TRIALS, Query
 from ftlkit.advice.rivals import rivals
@@ -674,8 +674,9 @@ class Search:
 
         The searched part may have misjudged a mapping, and then its settings: of each near mapping
         these are the next sizes of its log. Of a leader that the search did not choose they are
-        the best of its family's other mappings, too, and all words and switches. Returns whether
-        any was run. Of few requests luck would choose.
+        all words and switches, too. Then, or where the reference tells that the parts differ, so
+        are the best of its family's other mappings. Returns whether any was run. Of few requests
+        luck would choose.
         """
         result, most = self.result, self._query.ram_bytes or float("inf")
         leaders = self._near_mappings(self._best_held_out())[:_FAMILIES]
@@ -684,7 +685,9 @@ class Search:
             return False
         rung, before, best = result.last, len(result.finalists), leaders[0].stack
         near = [other for point in leaders for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]]
-        near += [] if best in self._ranking(rung)[:1] else [*self._siblings(best), *self._space.turned(best)]
+        is_misjudged = best not in self._ranking(rung)[:1]
+        near += self._siblings(best) if is_misjudged or self._do_parts_differ(rung) else []
+        near += self._space.turned(best) if is_misjudged else []
         new = [stack for stack in dict.fromkeys(near) if stack not in result.finalists and stack not in rung.over]
         new = new[: _FEW * self._executor.checks if self._clock.is_running else None]
         self._try_beside(rung, best, new, self._times.held_out_paced_s(rung, [best] * len(new)))
@@ -693,6 +696,12 @@ class Search:
         self._hold_out_what_fits([stack for stack in new if stack in rung.tried and stack not in rung.over], 0)
         result.asked_for += [stack for stack in new if stack in result.finalists]
         return len(result.finalists) > before
+
+    def _do_parts_differ(self, rung: Rung) -> bool:
+        """Whether the reference does otherwise on the held-out part than on a prefix."""
+        runs = [part.get(REFERENCE) for part in (rung.tried, self.result.finalists)]
+        known = [run for run in runs if run and run.rows]
+        return len(known) == len(runs) and not is_like(known[0], known[1], self._query.metrics)
 
     def _siblings(self, stack: str) -> list[str]:
         """The best stack of each mapping of a stack's family, on the longest prefix that has it."""
