@@ -445,6 +445,19 @@ def test_what_is_asked_of_a_small_device_holds_on_the_whole_one(
         assert not builds.exact_refusal(head.text + head.tails[-1])
 
 
+def test_the_largest_log_that_fits_is_tried_to_two_digits() -> None:
+    """The steps end at 0.06 there, and a-sast gains a fifth from there to 0.08."""
+    options: Any = {"requests": 10, "settings": ["workload.span=256MiB"]}
+    builds = Builds(fk.check_study(study.build("tpcc", "page", None, options))["device"])
+    mappings, _ = heads((), builds.refusal, levelled=False)
+    sizes = {name: list(shares) for name, shares in log_sizes(mappings, builds).items()}
+    for name in ("a-sast", "faster"):
+        largest = float(sizes[name][-1])
+        assert largest > 0.07
+        assert not builds.refusal(f"{name}:log_space={largest}")
+        assert builds.refusal(f"{name}:log_space={largest + 0.001:.3f}")
+
+
 def test_a_search_asks_a_large_device_only_for_what_comes_near_to_the_ram(monkeypatch: pytest.MonkeyPatch) -> None:
     device = fk.check_study(study.build("fin1", "page", "slc-small", {"requests": 10, "capacity": "auto"}))["device"]
     asked: list[str | int] = []

@@ -452,8 +452,12 @@ def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, floa
                 for share in log_shares(parameter)
             }
             # From the largest one down: what fits leaves room for a smaller one.
+            over = ""
             while shares and builds.refusal(list(shares.values())[-1]):
-                shares.popitem()
+                over, _ = shares.popitem()
+            if over and shares and not builds.is_large:
+                largest = _largest_log(f"{name}:{parameter['name']}", list(shares)[-1], over, builds)
+                shares.setdefault(largest, f"{name}:{parameter['name']}={largest}")
             logs[name] = shares
     ends = {
         name: (next(iter(shares)), next((share for share in shares if shares[share] == name), list(shares)[-1]))
@@ -470,6 +474,16 @@ def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, floa
         }
         for name, pair in ends.items()
     }
+
+
+def _largest_log(setting: str, fits: str, over: str, builds: Builds) -> str:
+    """The largest size of a log that fits a device, to two digits, between one that does and one over.
+
+    Where the log is the spare space, the last part of a step may gain as much as a step.
+    """
+    while (middle := f"{math.sqrt(float(fits) * float(over)):.2g}") not in (fits, over):
+        fits, over = (fits, middle) if builds.refusal(f"{setting}={middle}") else (middle, over)
+    return fits
 
 
 def _on_line(at: float, ends: Sequence[tuple[float, float]]) -> float:
