@@ -262,6 +262,11 @@ def beside_all(cases: Sequence[Case]) -> list[Case]:
     ]
 
 
+def told_regret(regret: float) -> str:
+    """A regret as a share, from ten on as a factor."""
+    return units.share(regret) if regret < 10 else units.factor(1 + regret)
+
+
 def table(cases: Sequence[Case]) -> str:
     """The cases as a table of a page: a row for each goal and budget."""
     cases = beside_all(cases)
@@ -273,7 +278,7 @@ def table(cases: Sequence[Case]) -> str:
         mine = [case for case in cases if (case.goal, case.budget_s, case.trials) == (goal, budget_s, trials)]
         regrets = [case.regret for case in mine if case.stack]
         most = [
-            units.share(max((case.regret for case in mine if case.is_hedged is hedged), default=0.0))
+            told_regret(max((case.regret for case in mine if case.is_hedged is hedged), default=0.0))
             for hedged in (True, False)
         ]
         lines.append(
