@@ -477,7 +477,7 @@ def log_sizes(heads: Sequence[Head], builds: Builds) -> dict[str, dict[str, floa
 
 
 def _largest_log(setting: str, fits: str, over: str, builds: Builds) -> str:
-    """The largest size of a log that fits a device, to two digits, from one that does up to another.
+    """The largest size of a log that fits a device, to two digits, above one that does.
 
     Where the log is the spare space, the last part of a step may gain as much as a step.
     """
