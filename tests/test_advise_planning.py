@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -483,6 +484,33 @@ def test_logs_of_mappings_that_trail_are_not_sized(monkeypatch: pytest.MonkeyPat
     _, result = searched(monkeypatch, Machine(lambda _: 1.0, response_ns), None, trials=60, logs=logs)
     sized = {re.split("[:+]", stack)[0] for stack in result.rungs[0].tried if "log_space=0.06" in stack}
     assert sized == {"adapt"}
+
+
+class MisjudgedLog(Machine):
+    """`adapt` gains by a buffer, and on the held-out part more by the RAM of its largest log."""
+
+    LOGS = MappingProxyType({"0.0001": 8.0 * KIB, "0.03": 60.0 * KIB, "0.042": 90.0 * KIB, "0.06": 230.0 * KIB})
+
+    def __init__(self) -> None:
+        super().__init__(
+            lambda _: 1.0, lambda stack: 9e5 if not stack.startswith("adapt") else 2e5 if "+" in stack else 3e5
+        )
+
+    def _run(self, stack: str, requests: float, measured: float, seeds: int = 1) -> Measured:
+        made = super()._run(stack, requests, measured, seeds)
+        log = re.search(r"log_space=([\d.]+)", stack)
+        more = self.LOGS[log[1] if log else "0.03"] if stack.startswith("adapt") else 0.0
+        gains = requests == REQUESTS and stack.endswith("log_space=0.06")
+        gained = {"response_mean_ns": 1e5} if gains else {}
+        return Measured(stack, [row | gained | {"ram_bytes": row["ram_bytes"] + more} for row in made.rows])
+
+
+def test_the_ram_of_a_buffer_is_tried_as_a_log_on_the_held_out_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = {"adapt": MisjudgedLog.LOGS}
+    query, result = searched(monkeypatch, MisjudgedLog(), None, trials=60, defaults=("page", "adapt"), logs=logs)
+    best = answer_of(query, result).advised.stack
+    assert "+" not in best
+    assert "log_space=0.06" in best
 
 
 class MisjudgedFamily(Machine):

@@ -685,6 +685,7 @@ class Search:
             return False
         rung, before, best = result.last, len(result.finalists), leaders[0].stack
         near = [other for point in leaders for other, _ in self._space.relogged(point.stack, most - point.ram)[:2]]
+        near += [other for point in leaders for other in self._unbuffered(point.stack, most)]
         is_misjudged = best not in self._ranking(rung)[:1]
         near += self._siblings(best) if is_misjudged or self._do_parts_differ(rung) else []
         near += self._space.turned(best) if is_misjudged else []
@@ -696,6 +697,16 @@ class Search:
         self._hold_out_what_fits([stack for stack in new if stack in rung.tried and stack not in rung.over], 0)
         result.asked_for += [stack for stack in new if stack in result.finalists]
         return len(result.finalists) > before
+
+    def _unbuffered(self, stack: str, most: float) -> list[str]:
+        """A stack without what is behind its mapping, with the RAM in its log instead."""
+        alone = stack.partition("+")[0]
+        known = self.result.known(alone)
+        if alone == stack or known is None:
+            return []
+        unused = most - (known[1].mean("ram_bytes") or 0.0)
+        larger = [(more, other) for other, more in self._space.relogged(alone, unused) if more > 0]
+        return [other for _, other in sorted(larger, reverse=True)[:1]]
 
     def _do_parts_differ(self, rung: Rung) -> bool:
         """Whether the reference does otherwise on the held-out part than on a prefix."""
