@@ -673,10 +673,10 @@ class Search:
         """Run what differs in one thing from the leaders of the held-out part there, too.
 
         The searched part may have misjudged a mapping, and then its settings: of each near mapping
-        these are the next sizes of its log. Of a leader that the search did not choose they are
-        all words and switches, too. Then, or where the reference tells that the parts differ, so
-        are the best of its family's other mappings. Returns whether any was run. Of few requests
-        luck would choose.
+        these are the next sizes of its log, and the largest in place of its buffer. Of a leader
+        that the search did not choose they are all words and switches, too. Then, or where the
+        reference tells that the parts differ, so are the best of its family's other mappings.
+        Returns whether any was run. Of few requests luck would choose.
         """
         result, most = self.result, self._query.ram_bytes or float("inf")
         leaders = self._near_mappings(self._best_held_out())[:_FAMILIES]
