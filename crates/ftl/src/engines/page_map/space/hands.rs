@@ -37,6 +37,10 @@
 //! Limit: where a classifier (`classes.rs`) gives moved pages several destinations, more than one
 //! block may be opened for a victim, and the steps of a die that is short are whole collections.
 //!
+//! Limit: without a capacitor moved pages are padded to program units, so write amplification falls
+//! by steps as the spare grows, and paced collections take the next step up to three spare blocks
+//! later: there it was 2.0 times that of whole ones on blocks of 15 pages, 1.3 times with 30.
+//!
 //! What is in hand is in RAM alone. A block that is put down is a closed one again.
 
 use flash::{Pbn, Ppn};
