@@ -6,8 +6,6 @@
 //! that of the *completion*: a request arrives earlier by the latency, and by the time in the queue
 //! where that is known.
 
-use host::HostOp;
-
 use super::fields::{Blanks, Walk, sectors, time, whole};
 use super::filter::blanks;
 use super::layout::{Layout, Parsed, device};
@@ -67,8 +65,8 @@ impl Layout for Biosnoop {
             latency_ns = latency_ns.saturating_add(wait_ns);
         }
         self.has_queue |= with_queue;
-        let raw = Raw::new(time_ns, HostOp::Read, 0, 0, device(devices, disk)?).arriving(latency_ns)?;
-        kind_of(kind)?.requests(raw.time_ns, raw.device, || match whole(4, bytes)? {
+        let flush = Raw::flush(time_ns, device(devices, disk)?).arriving(latency_ns)?;
+        kind_of(kind)?.requests(flush, || match whole(4, bytes)? {
             // A flush has no sector.
             0 => Ok(None),
             length => Ok(Some((sectors(NAMES[3], whole(3, sector)?)?, length))),

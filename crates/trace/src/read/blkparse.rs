@@ -16,7 +16,7 @@
 use super::fields::{Blanks, Walk, extent, whole};
 use super::layout::{Layout, Parsed, device, of_completions, without_data};
 use super::rwbs::Rwbs;
-use super::source::Fault;
+use super::source::{Fault, Raw};
 use crate::devices::Devices;
 use crate::format::TimeUnit;
 use crate::units::several;
@@ -88,7 +88,7 @@ impl Layout for Blkparse {
         }
         let time_ns = self.time(&mut Blanks::new(clock))?;
         let rwbs = Rwbs::of(fields.next("the rwbs")?)?;
-        rwbs.requests(time_ns, device(devices, disk)?, || place(&mut fields))
+        rwbs.requests(Raw::flush(time_ns, device(devices, disk)?), || place(&mut fields))
     }
 
     fn unmatched(&self) -> Vec<String> {

@@ -198,7 +198,7 @@ fn block(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fau
         return block_by_keys(time_ns, rest, devices);
     }
     let rwbs = Rwbs::of(fields.next("the rwbs")?)?;
-    rwbs.requests(time_ns, device(devices, disk)?, || {
+    rwbs.requests(Raw::flush(time_ns, device(devices, disk)?), || {
         let mut before = fields.next("the sector")?;
         loop {
             let field = fields.next("the +")?;
@@ -216,7 +216,8 @@ fn block(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fau
 fn block_by_keys(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Fault> {
     let disk = value_until(rest, b"dev=", b" \t").ok_or_else(|| Fault::missing("the dev"))?;
     let rwbs = Rwbs::of(value(rest, b"rwbs=").ok_or_else(|| Fault::missing("the rwbs"))?)?;
-    rwbs.requests(time_ns, device(devices, disk.strip_suffix(b",").unwrap_or(disk))?, || {
+    let disk = disk.strip_suffix(b",").unwrap_or(disk);
+    rwbs.requests(Raw::flush(time_ns, device(devices, disk)?), || {
         extent(number(rest, "the sector", b"sector=", whole)?, number(rest, "the nr_sector", b"nr_sector=", whole)?)
     })
 }
@@ -240,7 +241,7 @@ fn nvme(time_ns: u64, rest: &[u8], devices: &mut Devices) -> Result<Parsed, Faul
     let length = sectors("the len", blocks)?;
     let control = value(rest, b"ctrl=").and_then(|field| hex(field).ok()).unwrap_or(0);
     if op == HostOp::Write && control & NVME_FUA != 0 {
-        return Rwbs::FUA_WRITE.requests(time_ns, device, || Ok(Some((offset, length))));
+        return Rwbs::FUA_WRITE.requests(Raw::flush(time_ns, device), || Ok(Some((offset, length))));
     }
     Ok(Parsed::Request(Raw::new(time_ns, op, offset, length, device)))
 }

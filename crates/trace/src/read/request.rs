@@ -151,12 +151,12 @@ impl<'a> Request<'a> {
             raw = raw.arriving(latency_ns)?;
         }
         match self.asked {
-            Asked::Words(words) => words.requests(raw.time_ns, raw.device, || match self.fault {
+            Asked::Words(words) => words.requests(raw.as_flush(), || match self.fault {
                 _ if raw.length == 0 => Ok(None),
                 Some(fault) => Err(fault),
                 None => Ok(Some((raw.offset, raw.length))),
             }),
-            Asked::Data(HostOp::Flush) => Ok(Parsed::Request(Raw::flush(raw.time_ns, raw.device))),
+            Asked::Data(HostOp::Flush) => Ok(Parsed::Request(raw.as_flush())),
             Asked::Data(op) => self.fault.map_or(Ok(Parsed::Request(Raw { op, ..raw })), Err),
             Asked::Nothing(kind) => Ok(Parsed::Other(kind)),
         }

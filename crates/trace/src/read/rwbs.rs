@@ -53,14 +53,13 @@ impl Rwbs {
     /// A write whose data are safe when it ends.
     pub(super) const FUA_WRITE: Self = Self { before: false, op: Operation::Data(HostOp::Write), behind: true };
 
-    /// The requests of a word; `place` tells offset and length, and is asked where there are data.
+    /// The requests of a word, at the time of `flush` and of its device; `place` tells offset and
+    /// length, and is asked where there are data.
     pub(super) fn requests(
         self,
-        time_ns: u64,
-        device: u32,
+        flush: Raw,
         place: impl FnOnce() -> Result<Option<(u64, u64)>, Fault>,
     ) -> Result<Parsed, Fault> {
-        let flush = Raw::flush(time_ns, device);
         let op = match self.op {
             Operation::None(kind) => return Ok(Parsed::Other(kind)),
             Operation::Flush => return Ok(Parsed::Request(flush)),
@@ -70,7 +69,7 @@ impl Rwbs {
             // Without data there is the flush, or the second half of one that has ended.
             return Ok(if self.before { Parsed::Request(flush) } else { Parsed::Other("empty request") });
         };
-        let raw = Raw::new(time_ns, op, offset, length, device);
+        let raw = Raw { op, offset, length, ..flush };
         Ok(match (self.before, self.behind && op == HostOp::Write) {
             (false, false) => Parsed::Request(raw),
             (before, behind) => Parsed::Requests([before.then_some(flush), Some(raw), behind.then_some(flush)]),
@@ -95,7 +94,8 @@ mod tests {
                 {
                     word.push_str(if is_set { text } else { "" });
                 }
-                let found = Rwbs::of(word.as_bytes()).and_then(|rwbs| rwbs.requests(7, 0, || Ok(Some((512, 512)))));
+                let found =
+                    Rwbs::of(word.as_bytes()).and_then(|rwbs| rwbs.requests(Raw::flush(7, 0), || Ok(Some((512, 512)))));
                 let ops: Vec<HostOp> = match found.expect("a word of the kernel") {
                     Parsed::Request(raw) => vec![raw.op],
                     Parsed::Requests(raws) => raws.into_iter().flatten().map(|raw| raw.op).collect(),
@@ -125,7 +125,7 @@ mod tests {
             ("ZRS", None),
             ("ZAS", None),
         ] {
-            let found = Rwbs::of(word.as_bytes()).and_then(|rwbs| rwbs.requests(7, 0, || Ok(None)));
+            let found = Rwbs::of(word.as_bytes()).and_then(|rwbs| rwbs.requests(Raw::flush(7, 0), || Ok(None)));
             let op = if let Ok(Parsed::Request(raw)) = found { Some(raw.op) } else { None };
             assert_eq!(op, expected, "{word}");
         }

@@ -47,6 +47,11 @@ impl Raw {
         Self::new(time_ns, HostOp::Flush, 0, 0, device)
     }
 
+    /// A flush in the place of the request.
+    pub(crate) const fn as_flush(self) -> Self {
+        Self { op: HostOp::Flush, offset: 0, length: 0, ..self }
+    }
+
     /// The record, its address moved up by `shift` bytes, if it is one that can be.
     #[inline]
     pub(crate) fn check(self, shift: u64) -> Result<Record, Fault> {

@@ -204,6 +204,7 @@ fn coarse_completions_are_said_and_spread_before_latencies_go() {
     assert!(said.contains("spread evenly over 1ms"), "{said}");
 }
 
+/// In every way in which completions are read, of data and of the kernel's words.
 #[test]
 fn bursts_told_from_fine_completions_are_no_steps() {
     let line = |(burst, place): (u32, u32)| {
@@ -213,8 +214,13 @@ fn bursts_told_from_fine_completions_are_no_steps() {
         format!("{end:.6} worker 311 nvme0n1 W {} 4096 {latency:.2}\n", 8 * (16 * burst + place))
     };
     let lines: String = (0..4).flat_map(|burst| (0..16).map(move |place| (burst, place))).map(line).collect();
-    let options = OpenOptions::with_format(Format::Biosnoop);
-    let mut trace = open_bytes("t", lines.as_bytes(), &options).unwrap();
-    assert_eq!(trace.by_ref().map(|record| record.unwrap().time_ns).max(), Some(30_000_000));
-    assert_eq!(trace.coarse_ticks(), None);
+    let columns = |op: &str| {
+        let columns = format!("time:s, -, -, -, {op}, offset:sector, size:B, latency:ms, separator=blank");
+        OpenOptions { columns: Some(columns.parse().unwrap()), ..OpenOptions::default() }
+    };
+    for options in [OpenOptions::with_format(Format::Biosnoop), columns("op"), columns("op:rwbs")] {
+        let mut trace = open_bytes("t", lines.as_bytes(), &options).unwrap();
+        assert_eq!(trace.by_ref().map(|record| record.unwrap().time_ns).max(), Some(30_000_000));
+        assert_eq!(trace.coarse_ticks(), None);
+    }
 }
