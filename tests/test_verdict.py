@@ -812,7 +812,7 @@ def test_live_data_that_the_workload_never_touches_are_told(document: Any) -> No
     chosen = {"mode": "steady", "requested": "steady", "reason": None, "live_pages": pages}
     document["precondition_chosen"] = chosen | {"touched_pages": 0.94 * pages}
     assert told(document, "untouched").facts == pytest.approx(
-        {"full": 1.0, "untouched": 0.06, "share": "94%"}, abs=1e-5
+        {"full": 1.0, "untouched": 0.06, "share": "94%", "is_steady": True}, abs=1e-5
     )
     assert "(--in-use 94%, in a study run.in_use)" in of(document)
     document["precondition_chosen"] = chosen | {"touched_pages": 0.96 * pages}

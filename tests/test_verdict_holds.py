@@ -219,7 +219,7 @@ def test_the_longest_and_shortest_lives_hold_in_the_rows() -> None:
             assert (named[2] is None) == (named[1] in behind)
         for match in re.finditer(rf"It lives shortest under {LABELS}", text):
             least = known[match[1]]
-            for other in (life for name, life in known.items() if name != match[1]):
+            for other in (each for name, each in known.items() if name != match[1]):
                 assert other["written_bytes"] > least["written_bytes"]
                 assert all(other[end] >= least[end] for end in ("low_bytes", "high_bytes"))
 

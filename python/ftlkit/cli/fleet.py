@@ -19,7 +19,7 @@ from ftlkit.cli.adaptive_table import AdaptiveTable, Row
 from ftlkit.cli.options import option
 from ftlkit.cli.shell import ERR, INTERRUPTED, save, say, say_kept, screen
 from ftlkit.fleets import generator
-from ftlkit.fleets.answers import SHARES, Answers, heading, share
+from ftlkit.fleets.answers import DISTRIBUTION, Answers, heading, share
 from ftlkit.results.store import DEFAULT, files
 from ftlkit.sweeps.executors import LOCAL
 from ftlkit.sweeps.goals import GOALS, TIMELESS
@@ -91,7 +91,7 @@ def fleet(
 
 
 def _show(answers: Answers, console: Console) -> None:
-    for sentence in answers.sentences:
+    for sentence in [*answers.head, *answers.sentences]:
         console.print(units.typed(sentence))
     if answers.choices:
         rows = [
@@ -115,6 +115,6 @@ def _show(answers: Answers, console: Console) -> None:
         Row(metric.short or heading(metric), stack, [count, *map(metric.text, values)])
         for metric, stack, count, values in answers.quantiles()
     ]
-    console.print(AdaptiveTable(("figure", "stack"), ["volumes", *SHARES], quantiles).fitted(console))
+    console.print(AdaptiveTable(("figure", "stack"), ["volumes", *DISTRIBUTION], quantiles).fitted(console))
     for sentence in answers.cautions:
         console.print(f"• {units.typed(sentence)}")

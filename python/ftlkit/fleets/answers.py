@@ -22,10 +22,11 @@ from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
 from ftlkit.fleets.choice import AIMS, FOLDS, Margin, Numbers, chosen, held_out, least, margin, tie
 from ftlkit.fleets.kinds import LEAST, Kinds, kinds
-from ftlkit.fleets.run import EVEN_LIFE, FIGURES, Points, Volume
+from ftlkit.fleets.run import EVEN_LIFE, FIGURES, WRITTEN, Points, Volume
+from ftlkit.report.facts import spare_text
 from ftlkit.report.rules import listed
 from ftlkit.results.columns import COLUMNS
-from ftlkit.results.noise import estimate
+from ftlkit.results.noise import LITTLE, estimate
 from ftlkit.results.point_state import DONE
 from ftlkit.sweeps.goals import GOALS, Goal
 from ftlkit.sweeps.statements import KINDS, largest, summary
@@ -38,11 +39,17 @@ if TYPE_CHECKING:
 SHARES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95, "most": 1.0}
 """Quantiles over volumes that are told."""
 
+DISTRIBUTION = [*SHARES, "total"]
+"""Headings of a figure's distribution: a volume weighs by its bytes in the total alone."""
+
 MEAN = "mean"
 ONE, BY_KIND = "the one stack", "a stack per kind"
 
 DEFAULT, DEFAULT_SPARE = "page", 0.07
-"""The layer that advice has to beat, and its over-provisioning."""
+"""The layer that advice has to beat, and its spare space."""
+
+ALONE = tuple(f"{DEFAULT}, device.{key} " for key in ("spare", "op"))
+"""How its stacks begin where spare space alone is varied."""
 
 NAMED = 3
 """More volumes than this are counted instead of named."""
@@ -244,8 +251,9 @@ class Answers:
         """The page mapping with the usual over-provisioning, if it is there and ranked."""
         spares = {row["stack"]: row["spare"] for row in self._runs}
         names = [self.points.stacks[place] for place in self._serving]
-        plain = [name for name in names if name == DEFAULT or name.startswith(f"{DEFAULT}, device.spare ")]
-        return next((name for name in plain if math.isclose(spares[name], DEFAULT_SPARE)), None)
+        plain = [name for name in names if name == DEFAULT or (name.startswith(ALONE) and name.count(", ") == 1)]
+        # A share of user space such as 7.53 % is rounded.
+        return next((name for name in plain if math.isclose(spares[name], DEFAULT_SPARE, abs_tol=1e-4)), None)
 
     @cached_property
     def _kinds(self) -> Kinds | None:
@@ -304,7 +312,7 @@ class Answers:
     @cached_property
     def metrics(self) -> list[Metric]:
         """The figures whose distributions are told: those that some point has."""
-        names = ("write_amplification", "response_p99_ns", "ram_bytes", "life_bytes")
+        names = ("write_amplification", "response_p99_ns", "ram_bytes", "life_bytes", "life_years")
         named = dict.fromkeys([self.goal.metric, *names])
         return [COLUMNS[name] for name in named if any(row[name] is not None for row in self._done)]
 
@@ -317,14 +325,47 @@ class Answers:
         """A number of volumes; of all of them, if some lack."""
         return f"{count:,}" if count == len(self.fleet) else f"{count:,} of {len(self.fleet):,}"
 
-    def quantiles(self) -> Iterator[tuple[Metric, str, str, list[float]]]:
-        """Each figure of each stack: on how many volumes, and its quantiles over them."""
+    def total(self, metric: str, stack: str) -> float | None:
+        """RAM of all volumes; write amplification of all their bytes; other figures have none."""
+        if metric == "ram_bytes":
+            return sum(self.values(metric, stack))
+        programmed, written = (sum(self.values(name, stack)) for name in WRITTEN)
+        return programmed / written if metric == "write_amplification" and written else None
+
+    def quantiles(self) -> Iterator[tuple[Metric, str, str, list[float | None]]]:
+        """Each figure of each stack: on how many volumes, and its `DISTRIBUTION`."""
         for metric in self.metrics:
             for stack in self.points.stacks:
                 values = self.values(metric.name, stack)
                 if values:
-                    count = self.of_all(len(values))
-                    yield metric, stack, count, [float(np.quantile(values, share)) for share in SHARES.values()]
+                    quantiles = [float(np.quantile(values, share)) for share in SHARES.values()]
+                    yield metric, stack, self.of_all(len(values)), [*quantiles, self.total(metric.name, stack)]
+
+    @property
+    def head(self) -> list[str]:
+        """The devices of the volumes, how they were prepared, and cut traces."""
+        said = []
+        for device in dict.fromkeys(row["device"] for row in self._runs):
+            sizes = [row["capacity_bytes"] for row in self._runs if row["device"] == device]
+            size = " to ".join(dict.fromkeys([units.size(min(sizes)), units.size(max(sizes))]))
+            spares = sorted({row["spare"] for row in self._runs if row["device"] == device})
+            told = listed([spare_text(spare) for spare in spares])
+            said.append(f"Device {device}, {size} for the host (by volume), {told}.")
+        modes: dict[str, dict[str, None]] = {}
+        for row in self._runs:
+            modes.setdefault(row["preparation"], {})[row["volume"]] = None
+        counted = ", ".join(f"{mode} ({self.of_all(len(mine))})" for mode, mine in modes.items())
+        said += [f"Preconditioning: {counted}."] if counted else []
+        runs = [self._served.get(volume.name, volume.requests) for volume in self.fleet]
+        cut = [run for run, volume in zip(runs, self.fleet, strict=True) if run < volume.requests]
+        if cut:
+            said.append(f"Of {self.of_all(len(cut))} volumes the first {units.count(max(cut))} requests were run.")
+        return said
+
+    @cached_property
+    def _served(self) -> dict[str, int]:
+        """Requests that were run of each volume; those of drawn volumes are all."""
+        return {row["volume"]: row["requests"] for row in self._runs if row["requests"] is not None}
 
     @property
     def sentences(self) -> list[str]:
@@ -354,11 +395,14 @@ class Answers:
         counted = {stack: list(self.best.values()).count(stack) for stack in self.points.stacks}
         leading = sorted((stack for stack in counted if counted[stack]), key=lambda stack: -counted[stack])
         told = ", ".join(f"{stack} on {counted[stack]:,}{self._missing(stack)}" for stack in leading)
-        said.append(f"Best stack per volume (of equals, the least RAM): {told}.")
-        if self.choices and (self.default is None or len(self._ranked) < FOLDS):
+        said.append(f"Best stack per volume (of those within {share(LITTLE)}, the least RAM): {told}.")
+        if self.choices and len(self._ranked) < FOLDS:
+            said.append(f"What that is worth on held-out volumes is not known: it takes {FOLDS} ranked volumes.")
+        elif self.choices and self.default is None:
+            spare = units.share(DEFAULT_SPARE)
             said.append(
-                f"What that is worth on held-out volumes is not known: it takes {FOLDS} ranked volumes, and {DEFAULT} "
-                f"at {DEFAULT_SPARE:.0%} spare on all of them.".replace("7%", "7 %")
+                f"The stack is compared with no default: {DEFAULT} at {spare} spare is not ranked on all of these "
+                f"volumes. Run it, too: {DEFAULT} in --ftl, {DEFAULT_SPARE} in --vary device.spare."
             )
         return [*said, *map(self._held_sentence, self.held), *self._kinds_sentences]
 
@@ -368,9 +412,14 @@ class Answers:
         if 2 * self._uncollected < len(self.fleet):
             return
         counts = "counts only rounding to pages and map writes"
-        steady = "--precondition steady and enough requests (--repeat)"
+        enough = "enough requests (--repeat)"
+        ways = (
+            enough
+            if all(row["preparation"] == "steady" for row in self._runs)
+            else f"--precondition steady and {enough}"
+        )
         smaller = "a smaller --capacity and --addresses dense"
-        way_out = f"Measure GC with {steady}, or with {smaller}; or rank by --goal p99."
+        way_out = f"Measure GC with {ways}, or with {smaller}; or rank by --goal p99."
         if self._is_collected:
             where = f"on {self._uncollected:,} of {several(len(self.fleet), 'volume')}"
             yield f"The least write amplification is without an erase {where}: there it {counts}. {way_out}"
@@ -476,6 +525,9 @@ class Answers:
             facts = {
                 "volume": volume.name,
                 "requests": volume.requests,
+                "requests_run": self._served.get(volume.name),
+                "capacity_bytes": next((row["capacity_bytes"] for row in mine.values()), None),
+                "host_written_bytes": next((row["host_written_bytes"] for row in mine.values()), None),
                 "write_share": volume.write_share,
                 "footprint_bytes": volume.footprint_bytes,
                 **({"volumes": " ".join(volume.members)} if volume.members else {}),
@@ -484,9 +536,9 @@ class Answers:
                 f"best_{self.metric}": least,
                 "regret": regret,
             }
-            rows.append(
-                facts | {f"{self.metric} {stack}": mine.get(stack, {}).get(self.metric) for stack in self._columns}
-            )
+            for name in dict.fromkeys([self.metric, "ram_bytes"]):
+                facts |= {f"{name} {stack}": mine.get(stack, {}).get(name) for stack in self._columns}
+            rows.append(facts)
         return pl.DataFrame(rows, infer_schema_length=None)
 
 

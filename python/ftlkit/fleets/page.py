@@ -13,7 +13,7 @@ import polars as pl
 from ftlkit._native import __version__
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
-from ftlkit.fleets.answers import SHARES, Answers, heading, share
+from ftlkit.fleets.answers import DISTRIBUTION, Answers, heading, share
 from ftlkit.report.drawing import LOG_FROM, log_axis, numbered, sized
 from ftlkit.report.figures import page_spec, still
 from ftlkit.report.page import template
@@ -44,6 +44,7 @@ def page(plan: Plan, answers: Answers, source: str) -> str:
         title=plan.study.get("name") or f"A fleet of {several(len(answers.fleet), 'volume')}",
         version=__version__,
         extent=extent(answers),
+        devices=answers.head,
         said=answers.sentences,
         cautions=answers.cautions,
         choices=[_cells(row) for row in choice_rows(answers)],
@@ -51,7 +52,7 @@ def page(plan: Plan, answers: Answers, source: str) -> str:
         kinds=[{"name": stack, "cells": cells} for stack, cells in answers.kind_rows()],
         kind_columns=["its stack", *answers.kind_columns],
         quantiles=[_cells(row) for row in quantile_rows(answers)],
-        quantile_columns=["figure", "stack", "volumes", *SHARES],
+        quantile_columns=["figure", "stack", "volumes", *DISTRIBUTION],
         figures=[panel for metric in answers.metrics if (panel := _panel(answers, metric))],
         volumes=volume_rows(answers, frame.head(MOST_ROWS)),
         volume_columns=VOLUME_COLUMNS,

@@ -21,9 +21,10 @@ from ftlkit._util import Json
 from ftlkit._util.native_call import Interrupted
 from ftlkit._util.progress import Silent, Watcher
 from ftlkit.fleets.split import check_unchanged, manifest, volume_workload
+from ftlkit.report import facts
 from ftlkit.report.cautions import all_cautions
 from ftlkit.report.life import even_bytes
-from ftlkit.results.outcome import Outcome
+from ftlkit.results.outcome import Outcome, device_of
 from ftlkit.results.point_state import DONE
 from ftlkit.results.store import Store, varied
 from ftlkit.sweeps import plan as plans
@@ -42,10 +43,16 @@ AT_ONCE = 2_000
 """Points that are checked and run before the next volumes are looked at. Their whole results, some
 100 KB each, are in memory; at the end of 2,000, few processors wait for the last one."""
 
-FIGURES = tuple(
-    dict.fromkeys([*(goal.metric for goal in GOALS.values()), "ram_bytes", "erases", "requests", "event_hash"])
-)
+WRITTEN = ("media_written_bytes", "host_written_bytes")
+"""Whose sums give the write amplification of all volumes together."""
+
+_BESIDE = ("ram_bytes", "life_years", "erases", "requests", "event_hash")
+
+FIGURES = tuple(dict.fromkeys([*(goal.metric for goal in GOALS.values()), *WRITTEN, *_BESIDE]))
 """Columns of a point that are kept."""
+
+PLACE = ("device", "capacity_bytes", "preparation")
+"""Facts of a point beside its columns: its device in words, and the mode of preconditioning."""
 
 EVEN_LIFE = "even_life_bytes"
 
@@ -121,7 +128,7 @@ class Points:
 
     rows: list[Json]
     """`volume`, `stack`, `seed`, `spare`, `key`, `state`, `error`, `cautions` (with the facts of
-    their summaries) and the figures of each."""
+    their summaries), `PLACE` and `FIGURES` of each."""
     total: int
     reused: int
     seeds: int = 1
@@ -181,11 +188,19 @@ def _check_unchanged(part: Plan, traces: Traces, digests: dict[str, str | None])
 def _kept(row: Json) -> Json:
     """What of a point's row answers are made of."""
     stack = ", ".join([row["label"], *(f"{key} {value}" for key, value in varied(row).items())])
-    kept = {"volume": row["workload"], "stack": stack, "spare": json.loads(row["study"])["device"].get("spare")}
+    device = json.loads(row["study"])["device"]
+    # As asked: each device rounds it to whole blocks.
+    spare = device["op"] / (1 + device["op"]) if "op" in device else device.get("spare")
+    kept = {"volume": row["workload"], "stack": stack, "spare": spare} | dict.fromkeys(PLACE)
     kept |= {name: row[name] for name in ("seed", "key", "state", "error")}
     kept |= {name: row.get(name) for name in FIGURES} | {EVEN_LIFE: None, "cautions": {}}
     if row["state"] == DONE:
-        outcome = Outcome(json.loads(row["document"]))
+        document = json.loads(row["document"])
+        outcome, device = Outcome(document), device_of(document)
+        chosen = document.get("precondition_chosen")
+        kept["device"] = f"{facts.device_name(device)}, {facts.dies(document)}"
+        kept["capacity_bytes"] = device["logical_bytes"]
+        kept["preparation"] = chosen["mode"] if chosen else "none"
         kept[EVEN_LIFE] = even_bytes(outcome)
         kept["cautions"] = {caution.kind: told_facts(caution) for caution in all_cautions(outcome)}
     return kept

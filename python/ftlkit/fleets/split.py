@@ -64,6 +64,10 @@ def split(
     if (out / MANIFEST).exists():
         made = manifest(out)
         if made["job"] == job:
+            digest = functools.cache(key.digest)
+            for volume in made["volumes"]:
+                trace = volume_trace(out, volume)
+                check_unchanged(volume["name"], volume["digest"], functools.partial(digest, trace))
             return made
         raise UserError(f"{out} holds the volumes of other traces or of other options. Give another folder.")
     work = out / _WORK
@@ -134,7 +138,8 @@ def check_unchanged(name: str, split: str | None, digest: Callable[[], str | Non
         if split in (None, digest()):
             return
     except UserError as error:
-        raise UserError(f"volume {name}: {str(error).partition('.parquet')[0]}.parquet is gone. {_AGAIN}.") from None
+        path = str(error).removeprefix("cannot read ").partition(".parquet")[0]
+        raise UserError(f"volume {name}: {path}.parquet is gone. {_AGAIN}.") from None
     raise UserError(f"the files of volume {name} have changed since they were split. {_AGAIN}.")
 
 

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ftlkit._util import units
@@ -81,13 +82,17 @@ STEPS = {
 
 def all_cautions(results: Outcome) -> list[Told]:
     """What weakens these results, the gravest first."""
-    again = f"replay more requests ({more(results)})"
-    if _is_steady(results):
-        longer = prepare = f"Replay{again.removeprefix('replay')}"
-    else:
-        prepare = f"Precondition the device to a steady state ({STEPS['steady']})"
-        longer = f"{prepare}, or {again}"
-    return told(CAUTIONS, results, STEPS | {"more": more(results), "prepare": prepare, "longer": longer})
+    is_steady = _is_steady(results)
+    found = told(CAUTIONS, results, steps(more(results), is_steady=is_steady))
+    return [replace(caution, facts={**caution.facts, "is_steady": is_steady}) for caution in found]
+
+
+def steps(more: str, *, is_steady: bool) -> dict[str, str]:
+    """Next steps, which templates name; none prepares a device that is in its steady state."""
+    again = f"eplay more requests ({more})"
+    prepare = f"R{again}" if is_steady else f"Precondition the device to a steady state ({STEPS['steady']})"
+    longer = prepare if is_steady else f"{prepare}, or r{again}"
+    return STEPS | {"more": more, "prepare": prepare, "longer": longer}
 
 
 def cautions(results: Outcome) -> list[str]:
@@ -594,7 +599,7 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         "Write amplification rose during the run ({each}): means depend on how long the run was.",
         "{longer} to measure lasting figures.",
         "Write amplification was higher in the last fifth of the run than in the first, so means depend on its "
-        "length. Take a device in a steady state ({steady}), or replay more requests ({more})",
+        "length. {longer}",
     ),
     Rule(
         "drifting",
@@ -631,8 +636,8 @@ CAUTIONS: tuple[Rule[Outcome], ...] = (
         _runs(lambda run: not run["erases"]["total"] and writes(run)),
         "No block was erased under {names}, so garbage collection was not tested.",
         "{prepare}, or give the device less capacity (--capacity).",
-        "No block was erased, so garbage collection, write amplification and endurance were not tested. Take a "
-        "device in a steady state ({steady}), or give it less capacity (--capacity)",
+        "No block was erased, so garbage collection, write amplification and endurance were not tested. "
+        "{prepare}, or give it less capacity (--capacity)",
     ),
     Rule(
         "unsettled",

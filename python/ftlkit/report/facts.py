@@ -177,25 +177,39 @@ def _all_in_use(document: Document, mode: str) -> str:
 
 def spare(device: DeviceFacts) -> str:
     """The flash that the host does not see, as a share of all flash and of what it sees."""
-    return f"spare {units.share(device['spare'])} (OP {units.share(device['spare'] / (1 - device['spare']))})"
+    return spare_text(device["spare"])
+
+
+def spare_text(share: float) -> str:
+    """A spare space as `device.spare` and as over-provisioning."""
+    return f"spare {units.share(share)} (OP {units.share(share / (1 - share))})"
 
 
 def device_line(document: Document) -> str:
     """The device of the runs in a line: name, origin, size, dies, cells and spare."""
     device = device_of(document)
-    name = {
+    sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
+    reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
+    return f"Device {device_name(device)}: {sizes}, {dies(document)}, {spare(device)}{reason}"
+
+
+def device_name(device: DeviceFacts) -> str:
+    """The preset of a device, and where it comes from."""
+    return {
         "default": f"{device['preset']}, the default since no device was named",
         "keys": f"given by its keys, the others those of {device['preset']}",
     }.get(device.get("named_by", "preset"), device["preset"])
-    sizes = f"{units.size(device['logical_bytes'])} for the host on {units.size(device['physical_bytes'])} of flash"
-    dies = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
+
+
+def dies(document: Document) -> str:
+    """Number of dies, and their cells where known."""
+    device = device_of(document)
+    count = several(device["geometry"]["channels"] * device["geometry"]["dies_per_channel"], "die")
     # Where all pages of a cell take the same time, the key does not tell its bits: endurance may.
     cell = device["latencies"].get("cell", "slc")
     limits = [endurance["limit"] for run in document["runs"] if (endurance := run.get("endurance"))]
     is_known = cell != "slc" or min(limits, default=0) >= ONE_BIT_ERASES
-    cells = f"{dies} of {cell.upper()}" if is_known else dies
-    reason = f"; capacity {device['capacity_reason']}" if device.get("capacity_reason") else ""
-    return f"Device {name}: {sizes}, {cells}, {spare(device)}{reason}"
+    return f"{count} of {cell.upper()}" if is_known else count
 
 
 def scaled_line(document: Document) -> str | None:

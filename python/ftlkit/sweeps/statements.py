@@ -14,7 +14,7 @@ from typing import Any
 
 from ftlkit._util import Json, units
 from ftlkit._util.lookup import several
-from ftlkit.report.cautions import CAUTIONS, STEPS, all_cautions
+from ftlkit.report.cautions import CAUTIONS, all_cautions, steps
 from ftlkit.report.life import even_bytes
 from ftlkit.report.rules import Told, listed, say
 from ftlkit.report.verdict import CLOSE, flushes_weigh
@@ -43,12 +43,14 @@ FEW_SEEDS = 2
 
 def summary(kind: str, facts: Mapping[str, Any] = MappingProxyType({})) -> str:
     """What a kind of caution with these facts means for a sweep's points."""
-    return say(_OF_MANY[kind], STEPS | {"more": "--requests, or of a recorded trace --repeat"} | dict(facts))
+    more = "--requests, or of a recorded trace --repeat"
+    return say(_OF_MANY[kind], steps(more, is_steady=facts.get("is_steady", False)) | dict(facts))
 
 
 def told_facts(caution: Told) -> dict[str, Any]:
     """The facts of a caution that its summary tells."""
     names = {name for _, name, _, _ in Formatter().parse(_OF_MANY.get(caution.kind, ""))}
+    names |= {"is_steady"} if names & {"prepare", "longer"} else set()
     return {name: value for name, value in caution.facts.items() if name in names}
 
 
