@@ -67,10 +67,12 @@ use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::joined;
 use crate::api::parameter::{Kind, Parameter, Values};
-use crate::engines::demand::machine;
+use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache;
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::demand::translation::TranslationTable;
+use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::placement::{self, Placement};
 use crate::port::error::ConfigError;
 use crate::schemes::cdftl::two_level_cache::TwoLevelCache;
 
@@ -93,13 +95,17 @@ impl DemandScheme for Cdftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory { page_bytes: 2.0, ram: &[CMT.name, CTP.name], entry_bytes: 8.0, ..Memory::PAGE_MAP },
         source: "Wang 2013 3.2.3; Qin 2011",
-        parameters: &joined::<10>(&[&[CMT, CTP], &machine::PARAMETERS]),
+        parameters: &joined::<11>(&[&[placement::PARAMETER, CMT, CTP], &machine::PARAMETERS]),
         header: include_str!("mod.rs"),
     };
 
     type Cache = TwoLevelCache;
 
     type ForeignPages = ();
+
+    fn placement(values: &Values) -> Placement {
+        Placement::from_values(values, &[HOST, TRANSLATION])
+    }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(TwoLevelCache, Ram), ConfigError> {
         let page_bytes = u64::from(layout.geometry.page_size_bytes());

@@ -75,10 +75,12 @@ mod two_level_lru;
 use crate::api::entry::{Capabilities, Entry, Memory};
 use crate::api::layout::Layout;
 use crate::api::parameter::{Kind, Parameter, Values, joined};
-use crate::engines::demand::machine;
+use crate::engines::demand::machine::{self, TRANSLATION};
 use crate::engines::demand::mapping_cache::{BATCH_UPDATE, CMT};
 use crate::engines::demand::policy::{DemandScheme, Ram};
 use crate::engines::demand::translation::TranslationTable;
+use crate::engines::page_map::mapped::HOST;
+use crate::engines::page_map::placement::{self, Placement};
 use crate::port::error::ConfigError;
 use crate::schemes::tpftl::two_level_lru::{Ahead, Options, TwoLevelLru};
 
@@ -132,13 +134,17 @@ impl DemandScheme for Tpftl {
         capabilities: Capabilities::FILLS_BLOCKS_UP,
         memory: Memory { ram: &[CMT.name], entry_bytes: 60.0, ..Memory::PAGE_MAP },
         source: SOURCE,
-        parameters: &joined::<14>(&[&PARAMETERS, &machine::PARAMETERS]),
+        parameters: &joined::<15>(&[&[placement::PARAMETER], &PARAMETERS, &machine::PARAMETERS]),
         header: include_str!("mod.rs"),
     };
 
     type Cache = TwoLevelLru;
 
     type ForeignPages = ();
+
+    fn placement(values: &Values) -> Placement {
+        Placement::from_values(values, &[HOST, TRANSLATION])
+    }
 
     fn cache(layout: &Layout, values: &Values) -> Result<(TwoLevelLru, Ram), ConfigError> {
         let bytes = values.integer(CMT.name);
