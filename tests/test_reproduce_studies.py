@@ -308,6 +308,7 @@ def test_verdicts_of_page_need_the_controls_of_its_study(path: Path) -> None:
 
 NO_CONTROL = {
     "adapt": ["D2, TPC-C moves", "D7, larger is better", "D9, κ", "D9, κ, phases"],
+    "learned": ["E2, start"],
     "owl": [
         "O2",
         "O5, TPC-C erases, BET",

@@ -19,7 +19,7 @@ PAGE = 2_500
 """Most words by hand on a page."""
 LONGER = {"docs/timing.md": 2_620}
 """Pages over it, with the words that they have. A number may fall, and never rises."""
-BY_HAND, ALL = 43_700, 54_962
+BY_HAND, ALL = 43_700, 55_700
 """Most words of all pages. By hand they may fall, and never rise (the aim was 45,000); all of them
 rise with generated parts alone."""
 

@@ -119,7 +119,9 @@ def page_operations(run: Run) -> float:
     )
 
 
-MAPS = ("page map", "block map", "log map", "global mapping table", "translation pages")
+_LEARNED = ("learned segments", "conflict-resolution buffers", "group directory")
+
+MAPS = ("page map", "block map", "log map", "global mapping table", "translation pages", *_LEARNED)
 """Structures of a footprint that say where data lie; all others find or cache these."""
 
 

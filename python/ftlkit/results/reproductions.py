@@ -142,6 +142,13 @@ ROWS = (
         lambda run: derived.caused(run, "mapping", "program"),
     ),
     _of_reproductions(
+        "mapping_programs",
+        "the same and those that collections program",
+        "pages",
+        "operations",
+        lambda run: sum(derived.caused(run, cause, "program") for cause in ("mapping", "mapping_collection")),
+    ),
+    _of_reproductions(
         "lookup_us",
         "mean time of a lookup in the map, where copies written side by side count as one; needs `run.classes`",
         "µs",
