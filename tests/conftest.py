@@ -32,7 +32,18 @@ LINES = 200
 FULL = frozenset(
     f"test_{name}"
     for name in (
-        *("advise", "advise_holds", "advise_limits", "advise_told", "advise_units", "browser", "calibrate", "curves"),
+        *(
+            "advise",
+            "advise_api",
+            "advise_going_on",
+            "advise_holds",
+            "advise_limits",
+            "advise_told",
+            "advise_units",
+            "browser",
+            "calibrate",
+            "curves",
+        ),
         *("interrupt", "live_clients", "live_files", "live_soak", "mount_worn", "player", "plugins"),
         *("printed_studies", "reproduce_studies", "site", "tutorials", "wheel"),
     )

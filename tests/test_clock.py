@@ -126,6 +126,7 @@ def test_headlines_rank_what_is_known(both: tuple[fk.Results, fk.Results]) -> No
     assert "The device wore out under page" in fk.Results(document).verdict.headline
 
 
+@pytest.mark.full
 def test_of_mixed_runs_it_is_said_which_have_no_clock() -> None:
     mixed = fk.compare("randwrite", "page,bdb", device="slc-small", span="64MiB", requests=5_000, clock="auto")
     assert facts.intro(mixed.document)[-1].endswith(", without a clock: page.")
@@ -208,6 +209,7 @@ def test_advice_on_write_amplification_goes_without_a_clock(call: Call) -> None:
     assert "without a clock" not in timed
 
 
+@pytest.mark.full
 def test_a_sweep_of_mixed_runs_ranks_them_all_by_write_amplification(tmp_path: Path) -> None:
     swept = fk.sweep(
         "randwrite", "page,bdb", device="slc-small", span="64MiB", requests=5_000, store=tmp_path, clock="auto"

@@ -94,6 +94,7 @@ def wrote(stack: str, pages: int, spare: float, passes: float) -> Outcome:
     return Outcome(json.loads(_native.run_study(json.dumps(asked), Control(), 1)))
 
 
+@pytest.mark.full
 def test_ten_times_as_long_a_run_of_a_cached_map_is_within_the_bounds() -> None:
     """Preparations of single pages left 128 KiB of writes a fall from 11.2 to 9.4."""
     drawn = random.Random(53)  # noqa: S311 - cases of a test

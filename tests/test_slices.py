@@ -250,6 +250,7 @@ def test_write_amplification_of_a_slice_is_that_of_the_drive_for_every_unit() ->
         assert amplification(drive | {"mapping_unit": unit, "slice": "auto"}) == pytest.approx(whole, rel=0.06)
 
 
+@pytest.mark.full
 def test_write_amplification_of_large_writes_on_a_slice_is_that_of_the_drive() -> None:
     few = {"channels": 1, "dies_per_channel": 1, "blocks_per_plane": 512, "pages_per_block": 400}
     amplification, parts = {}, []
@@ -376,6 +377,7 @@ def test_the_least_life_of_a_slice_is_that_of_the_drive() -> None:
     assert Measured("page", [row]).least("life_bytes") == 28
 
 
+@pytest.mark.full
 def test_a_preset_answers_for_the_whole_drive_in_seconds(call: Call) -> None:
     result = call("compare", "randwrite", "--device", "7450", "--requests", 60_000, "--daily-writes", "200GB")
     text = " ".join(result.stdout.split())

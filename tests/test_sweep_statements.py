@@ -247,7 +247,9 @@ def test_a_caution_is_said_once_with_its_points() -> None:
     none = {"total": 0, "mean": 0.0, "std": 0.0, "min": 0, "max": 0, "gini": None, "histogram": [[0, 0, 1000]]}
     statements_ = statements([row("a", 1e5, erases=none), row("b", 2e5, erases=none), row("c", 3e5)])
     mine = [sentence for sentence in statements_.cautions if "No block was erased" in sentence]
-    assert mine == [f"2 of 3 points (a on fin1, b on fin1): {summary('nothing_erased')}."]
+    assert mine == [f"2 of 3 points (a on fin1, b on fin1): {summary('nothing_erased', {'is_steady': True})}."]
+    advised = ["--precondition steady" in sentence for sentence in (mine[0], summary("nothing_erased"))]
+    assert advised == [False, True], "the device was in a steady state"
 
 
 def test_every_kind_of_caution_has_a_summary() -> None:
