@@ -16,7 +16,7 @@ all-rust instructions: export CARGO_INCREMENTAL := 0
 # Tests that take long, of a kind of which others are tried: `make test-all` runs them.
 LONG := no_checkpoint_misleads swarms_are_endured is_divided_anew \
 	the_power_is_cut_while_blocks_fail blocks_fail_with_every_setting each_leveller_keeps_its_bound \
-	dftl_hit_ratio_meets_che
+	dftl_hit_ratio_meets_che no_trial_takes_more_operations time_is_shared_evenly with_every_two_settings
 
 MODULES := $(VENV)/simulator $(VENV)/native $(VENV)/checked
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check

@@ -495,7 +495,7 @@ def test_a_drawn_fleet_has_the_published_quantiles_and_ranks() -> None:
 
 def test_a_fleet_is_drawn_where_there_is_no_trace(call: Call) -> None:
     new = call("fleet", "--fleet", 4, "--requests", 300, "--ftl", "page,dftl")
-    head, said = new.output.split("Preconditioning: fill (3 of 4), none (1 of 4).\n")
+    head, said = new.output.split("Preconditioning, by volumes: fill (3 of 4), none (1 of 4).\n")
     assert head.startswith("Device client-tlc, 8 dies of TLC, ")
     assert said.startswith("No block was erased: write amplification counts only rounding")
     assert "Least RAM on the median volume: dftl" in new.output

@@ -243,7 +243,7 @@ def test_the_head_tells_devices_preparation_and_cut_traces() -> None:
         row |= {"requests": 10}
     assert [said.replace("\N{NO-BREAK SPACE}", " ") for said in found.head] == [
         "Device small, 1 MiB to 2 MiB for the host (by volume), spare 7.00 % (OP 7.53 %).",
-        "Preconditioning: none (1 of 3), fill (2 of 3).",
+        "Preconditioning, by volumes: none (1 of 3), fill (2 of 3).",
         "Of 1 of 3 volumes the first 3 requests were run.",
     ]
     assert found.table()["requests_run"].to_list() == [3, 10, 10]

@@ -294,6 +294,7 @@ def test_a_method_that_goes_wrong_is_named_with_its_line(ftl: type[Ftl], words: 
         compared(ftl, requests=200)
 
 
+@pytest.mark.full
 def test_the_example_survives_torture_with_cuts_and_failing_flash(batched: type[Ftl]) -> None:
     report = fk.torture([batched], minutes=0.1, seed=1, geometry=[SMALL], threads=1)
     scheme = report["schemes"][0]

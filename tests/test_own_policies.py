@@ -106,6 +106,7 @@ def test_the_command_line_names_a_class_by_file(call: Call, tmp_path: Path) -> N
     assert own["parameters"]["victim"] == "oldest"
 
 
+@pytest.mark.full
 def test_a_policy_survives_torture(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OLDEST)
     report = fk.torture(f"page:victim={tmp_path / 'mine.py'}:Oldest", minutes=0.05, seed=3)
@@ -262,6 +263,7 @@ def test_the_tables_of_a_classifier_are_counted_as_ram() -> None:
     assert own - page == tables["last writes"] + tables["classifier"] + tables["openings of blocks"]
 
 
+@pytest.mark.full
 def test_a_classifier_survives_torture_with_a_victim_policy() -> None:
     stack = {"name": "page", "streams": HotCold, "victim": Oldest, "checkpoint": "summaries"}
     report = fk.torture(stack, minutes=0.05, seed=3, geometry=["1x1x1x12x4x512"])

@@ -107,6 +107,7 @@ def test_torture_goes_to_the_device_that_is_asked_for(call: Call) -> None:
     assert "geometry=1x2x1x8x5x512,any,bad:3" in done.stdout
 
 
+@pytest.mark.full
 def test_a_named_device_is_scaled_down_and_refusals_are_told(call: Call, tmp_path: Path) -> None:
     done = call("torture", "--device", "7450-like", "--minutes", MOMENT, "--json", "t.json")
     report = json.loads((tmp_path / "t.json").read_text())

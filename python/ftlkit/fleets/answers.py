@@ -355,7 +355,7 @@ class Answers:
         for row in self._runs:
             modes.setdefault(row["preparation"], {})[row["volume"]] = None
         counted = ", ".join(f"{mode} ({self.of_all(len(mine))})" for mode, mine in modes.items())
-        said += [f"Preconditioning: {counted}."] if counted else []
+        said += [f"Preconditioning, by volumes: {counted}."] if counted else []
         runs = [self._served.get(volume.name, volume.requests) for volume in self.fleet]
         cut = [run for run, volume in zip(runs, self.fleet, strict=True) if run < volume.requests]
         if cut:
