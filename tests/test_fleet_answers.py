@@ -25,7 +25,7 @@ def answers(
     fleet = [Volume(str(number), {}, 10, 1.0, 4096, traits[number] if traits else {}) for number in range(count)]
     blank: Json = dict.fromkeys([*FIGURES, EVEN_LIFE, "error"])
     blank |= {"key": "", "state": "done", "cautions": {}, "spare": 0.07}
-    blank |= {"device": "small", "capacity_bytes": 1 << 20, "preparation": "fill"}
+    blank |= {"device": "small", "capacity_bytes": 1 << 20, "preparation": "fill", "most_requests": None}
     rows = [
         blank
         | {"volume": str(number // seeds), "stack": stack, "seed": number % seeds}
@@ -238,15 +238,15 @@ def test_volumes_weigh_by_their_bytes_in_the_total_alone() -> None:
 def test_the_head_tells_devices_preparation_and_cut_traces() -> None:
     found = answers({"page": [1.0, 4.0, 2.0]})
     first, *others = found.points.rows
-    first |= {"capacity_bytes": 2 << 20, "requests": 3, "preparation": "none"}
+    first |= {"capacity_bytes": 2 << 20, "requests": 3, "preparation": "none", "most_requests": 3}
     for row in others:
-        row |= {"requests": 10}
+        row |= {"requests": 8, "most_requests": 10}
     assert [said.replace("\N{NO-BREAK SPACE}", " ") for said in found.head] == [
         "Device small, 1 MiB to 2 MiB for the host (by volume), spare 7.00 % (OP 7.53 %).",
         "Preconditioning, by volumes: none (1 of 3), fill (2 of 3).",
         "Of 1 of 3 volumes the first 3 requests were run.",
     ]
-    assert found.table()["requests_run"].to_list() == [3, 10, 10]
+    assert found.table()["requests_run"].to_list() == [3, 8, 8]
 
 
 def test_seeds_are_means_and_give_an_interval() -> None:

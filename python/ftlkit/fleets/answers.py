@@ -348,7 +348,7 @@ class Answers:
         for device in dict.fromkeys(row["device"] for row in self._runs):
             sizes = [row["capacity_bytes"] for row in self._runs if row["device"] == device]
             size = " to ".join(dict.fromkeys([units.size(min(sizes)), units.size(max(sizes))]))
-            spares = sorted({row["spare"] for row in self._runs if row["device"] == device})
+            spares = sorted({row["spare"] or 0.0 for row in self._runs if row["device"] == device})
             told = listed([spare_text(spare) for spare in spares])
             said.append(f"Device {device}, {size} for the host (by volume), {told}.")
         modes: dict[str, dict[str, None]] = {}
@@ -356,16 +356,11 @@ class Answers:
             modes.setdefault(row["preparation"], {})[row["volume"]] = None
         counted = ", ".join(f"{mode} ({self.of_all(len(mine))})" for mode, mine in modes.items())
         said += [f"Preconditioning, by volumes: {counted}."] if counted else []
-        runs = [self._served.get(volume.name, volume.requests) for volume in self.fleet]
-        cut = [run for run, volume in zip(runs, self.fleet, strict=True) if run < volume.requests]
+        limits = {row["volume"]: row["most_requests"] for row in self._runs if row["most_requests"]}
+        cut = [limit for volume in self.fleet if (limit := limits.get(volume.name, math.inf)) < volume.requests]
         if cut:
-            said.append(f"Of {self.of_all(len(cut))} volumes the first {units.count(max(cut))} requests were run.")
+            said.append(f"Of {self.of_all(len(cut))} volumes the first {units.count(cut[0])} requests were run.")
         return said
-
-    @cached_property
-    def _served(self) -> dict[str, int]:
-        """Requests that were run of each volume; those of drawn volumes are all."""
-        return {row["volume"]: row["requests"] for row in self._runs if row["requests"] is not None}
 
     @property
     def sentences(self) -> list[str]:
@@ -517,6 +512,7 @@ class Answers:
             kinds = dict(zip(self._ranked, self._kinds.labels, strict=True))
         for place, volume in enumerate(self.fleet):
             mine = by_volume.get(volume.name, {})
+            one_of: Json = next(iter(mine.values()), {})
             best = self.best.get(volume.name)
             least = mine[best][self.metric] if best else None
             regret = None
@@ -525,9 +521,9 @@ class Answers:
             facts = {
                 "volume": volume.name,
                 "requests": volume.requests,
-                "requests_run": self._served.get(volume.name),
-                "capacity_bytes": next((row["capacity_bytes"] for row in mine.values()), None),
-                "host_written_bytes": next((row["host_written_bytes"] for row in mine.values()), None),
+                "requests_run": one_of.get("requests"),
+                "capacity_bytes": one_of.get("capacity_bytes"),
+                "host_written_bytes": one_of.get("host_written_bytes"),
                 "write_share": volume.write_share,
                 "footprint_bytes": volume.footprint_bytes,
                 **({"volumes": " ".join(volume.members)} if volume.members else {}),

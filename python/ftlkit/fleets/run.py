@@ -51,8 +51,9 @@ _BESIDE = ("ram_bytes", "life_years", "erases", "requests", "event_hash")
 FIGURES = tuple(dict.fromkeys([*(goal.metric for goal in GOALS.values()), *WRITTEN, *_BESIDE]))
 """Columns of a point that are kept."""
 
-PLACE = ("device", "capacity_bytes", "preparation")
-"""Facts of a point beside its columns: its device in words, and the mode of preconditioning."""
+PLACE = ("device", "capacity_bytes", "preparation", "most_requests")
+"""Facts of a point beside its columns: its device in words, the mode of preconditioning, and of how
+many requests of its trace it was asked for."""
 
 EVEN_LIFE = "even_life_bytes"
 
@@ -188,10 +189,12 @@ def _check_unchanged(part: Plan, traces: Traces, digests: dict[str, str | None])
 def _kept(row: Json) -> Json:
     """What of a point's row answers are made of."""
     stack = ", ".join([row["label"], *(f"{key} {value}" for key, value in varied(row).items())])
-    device = json.loads(row["study"])["device"]
+    study = json.loads(row["study"])
+    device = study["device"]
     # As asked: each device rounds it to whole blocks.
     spare = device["op"] / (1 + device["op"]) if "op" in device else device.get("spare")
     kept = {"volume": row["workload"], "stack": stack, "spare": spare} | dict.fromkeys(PLACE)
+    kept["most_requests"] = study["workload"].get("requests")
     kept |= {name: row[name] for name in ("seed", "key", "state", "error")}
     kept |= {name: row.get(name) for name in FIGURES} | {EVEN_LIFE: None, "cautions": {}}
     if row["state"] == DONE:
